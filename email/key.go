@@ -14,7 +14,13 @@ const (
 // wrong.
 const keyVersion = "e1"
 
-// Key names an address in caches. Only a [Normalizer] makes one, so nothing
+// domainKeyVersion does the same for the keys of companies.
+const domainKeyVersion = "d1"
+
+// noAt marks facts that are a company's domain rather than an address.
+const noAt = -1
+
+// Key names an address, or a company's domain, in caches. Only a [Normalizer] makes one, so nothing
 // that was not normalized can be remembered. The zero value is no key.
 //
 // A Key prints, logs and encodes as "[address]". It cannot be compared with ==;
@@ -36,6 +42,9 @@ func (k Key) Reveal() string {
 		return ""
 	}
 	f := k.f
+	if f.at == noAt {
+		return domainKeyVersion + ":" + f.text
+	}
 	if f.profile == ProfileConsumer {
 		local, domain := fold(f.text[:f.at], f.text[f.at+1:])
 		return keyVersion + ":" + string(ProfileConsumer) + ":" + local + "@" + domain
