@@ -1,0 +1,101 @@
+package enrich
+
+import (
+	"time"
+
+	"github.com/enrichd/enrichd/email"
+)
+
+// Tier is which cache answered; empty when a vendor did.
+type Tier string
+
+// The tiers.
+const (
+	NoTier     Tier = ""
+	MemoryTier Tier = "memory"
+	RedisTier  Tier = "redis"
+)
+
+// Completeness is how much of what was wanted is in an answer.
+type Completeness int
+
+// The degrees of completeness.
+const (
+	NotFound Completeness = iota // nothing, and no vendor failed
+	PartlyFound
+	Complete // every wanted attribute has a value
+)
+
+// String returns the contract's word.
+func (c Completeness) String() string {
+	return [...]string{"not_found", "partial", "complete"}[c]
+}
+
+// GapKind is why a wanted attribute has no value.
+type GapKind int
+
+// The kinds of gap.
+const (
+	GapAbsent   GapKind = iota // the vendors that were asked have nothing
+	GapFailed                  // a vendor that may know could not be asked or failed
+	GapNotAsked                // nobody was asked
+)
+
+// Gap is why one wanted attribute has no value. Reason is a stable word: for a
+// failure the vendor's outcome or the router's reason.
+type Gap struct {
+	Kind   GapKind
+	Reason string
+}
+
+// The reasons of gaps that are not a vendor's outcome.
+const (
+	ReasonAbsent            = "absent"
+	ReasonSuppressed        = "suppressed"
+	ReasonNoSource          = "no_provider"          // no provider supplies the attribute
+	ReasonRoleAddress       = "role_address"         // the account buys nothing for them
+	ReasonDisposableAddress = "disposable_address"   // likewise
+	ReasonNoAddress         = "no_address"           // a domain was asked
+	ReasonMailProvider      = "mail_provider_domain" // the domain is no company's
+	ReasonCacheOnly         = "cache_only"           // the caller wanted no vendor asked
+	ReasonPaused            = "paused"               // the provider may not be called now
+	ReasonBreakerOpen       = "breaker_open"         // the provider is failing
+	ReasonNoToken           = "no_token"             // no token of its quota in time
+	ReasonMoneyCap          = "money_cap"            // it would cost more than allowed
+	ReasonOutOfTime         = "out_of_time"          // the budget ended first
+)
+
+// Provenance is where an answered fact comes from.
+type Provenance struct {
+	Fact       Fact
+	Tier       Tier
+	FreshUntil time.Time
+}
+
+// Attempt is one call to a vendor.
+type Attempt struct {
+	Provider string
+	Outcome  Outcome
+	// Waited is the time before the call, for a token and between tries.
+	Waited time.Duration
+	// Took is the time the call took.
+	Took    time.Duration
+	Charged Charge
+	// Shared is true when the call was made for another caller.
+	Shared bool
+}
+
+// Answer is what is known about one subject pair. Every wanted attribute is in
+// exactly one of Found and Gaps.
+type Answer struct {
+	// Address is zero when a domain was asked.
+	Address email.Address
+	// Domain is zero when there is no company to look up.
+	Domain         email.Domain
+	Completeness   Completeness
+	Found          map[Attribute]Provenance
+	Gaps           map[Attribute]Gap
+	Attempts       []Attempt
+	Cost           Micros
+	IdempotencyKey string
+}

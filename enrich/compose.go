@@ -1,0 +1,176 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// looked is what a look-up brought about one subject.
+type looked struct {
+	record   Record // all that is known
+	recalled Record // the part of it that a cache recalled
+	tier     Tier   // the cache that did
+	attempts []Attempt
+	failed   map[Attribute]string
+	err      *Error
+}
+
+// add joins what a flight found.
+func (l *looked) add(found Found, shared bool) {
+	l.record = l.record.Join(found.Record)
+	for _, attempt := range found.Attempts {
+		attempt.Shared = shared
+		l.attempts = append(l.attempts, attempt)
+	}
+	l.failed, l.err = found.Failed, found.Err
+}
+
+// fail records that the look-up ended before its needs were met.
+func (l *looked) fail(needs []Need, err *Error) {
+	l.failed, l.err = map[Attribute]string{}, err
+	for _, need := range needs {
+		l.failed[need.Attribute] = ReasonOutOfTime
+	}
+}
+
+// outOfTime is the error of a request whose own time ended.
+func outOfTime(cause error) *Error {
+	message := "the time budget ended before any provider answered; ask again with more time"
+	if errors.Is(cause, context.Canceled) {
+		message = "the caller left"
+	}
+	return &Error{Kind: OutOfTime, Message: message, Offset: -1, Cause: cause}
+}
+
+// compose builds the answer: every wanted attribute is found or has a gap. When
+// nothing is found and a provider that may know failed, the answer is an error
+// that says when asking again can help.
+func (s *Service) compose(question question, person, company looked) (Answer, error) {
+	answer := Answer{
+		Address:        question.address,
+		Domain:         question.domain,
+		Found:          map[Attribute]Provenance{},
+		Gaps:           map[Attribute]Gap{},
+		IdempotencyKey: question.idempotencyKey,
+	}
+	for attribute, reason := range question.notAsked {
+		answer.Gaps[attribute] = Gap{Kind: GapNotAsked, Reason: reason}
+	}
+	s.composePart(&answer, question, question.person, person)
+	s.composePart(&answer, question, question.company, company)
+	deriveEmployeeRange(&answer)
+
+	for _, half := range []looked{person, company} {
+		answer.Attempts = append(answer.Attempts, half.attempts...)
+		for _, attempt := range half.attempts {
+			if !attempt.Shared {
+				answer.Cost += attempt.Charged.Micros
+			}
+		}
+	}
+	switch {
+	case len(answer.Found) == 0 && (person.err != nil || company.err != nil):
+		return Answer{}, soonest(person.err, company.err)
+	case len(answer.Found) == 0:
+		answer.Completeness = NotFound
+	case len(answer.Gaps) > 0:
+		answer.Completeness = PartlyFound
+	default:
+		answer.Completeness = Complete
+	}
+	return answer, nil
+}
+
+func (s *Service) composePart(answer *Answer, question question, part part, looked looked) {
+	fresh := func(fact Fact) bool {
+		return fact.State == StateValue && question.now.Before(s.Freshness.freshUntil(fact, question.maxAge))
+	}
+	stale := s.Freshness.usable(question.now)
+	if question.maxAge > 0 {
+		stale = fresh
+	}
+	for _, attribute := range part.wanted {
+		best, ok := looked.record.Best(attribute, fresh)
+		if !ok {
+			best, ok = looked.record.Best(attribute, stale)
+		}
+		if !ok {
+			answer.Gaps[attribute] = s.gap(question, attribute, looked)
+			continue
+		}
+		provenance := Provenance{Fact: best, FreshUntil: s.Freshness.freshUntil(best, 0)}
+		if looked.recalled.holds(best) {
+			provenance.Tier = looked.tier
+		}
+		answer.Found[attribute] = provenance
+	}
+}
+
+// gap says why an attribute without a usable value is missing.
+func (s *Service) gap(question question, attribute Attribute, looked looked) Gap {
+	if reason, failed := looked.failed[attribute]; failed {
+		return Gap{Kind: GapFailed, Reason: reason}
+	}
+	sources := s.Finder.Sources(question.account, attribute)
+	if len(sources) == 0 {
+		return Gap{Kind: GapNotAsked, Reason: ReasonNoSource}
+	}
+	if _, open := s.Freshness.need(looked.record, attribute, sources, question.now, question.maxAge); open && question.cache == CacheOnly {
+		return Gap{Kind: GapNotAsked, Reason: ReasonCacheOnly}
+	}
+	for _, fact := range looked.record.About(attribute) {
+		if fact.State == StateSuppressed {
+			return Gap{Kind: GapAbsent, Reason: ReasonSuppressed}
+		}
+	}
+	return Gap{Kind: GapAbsent, Reason: ReasonAbsent}
+}
+
+// soonest is the error that tells the caller to come back first: one that a
+// wait helps before one that it does not.
+func soonest(a, b *Error) *Error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	case b.ReadyAt.IsZero():
+		return a
+	case a.ReadyAt.IsZero() || b.ReadyAt.Before(a.ReadyAt):
+		return b
+	default:
+		return a
+	}
+}
+
+// deriveEmployeeRange takes the range from the exact count whenever that is
+// known: it wins over what a vendor says of the range.
+func deriveEmployeeRange(answer *Answer) {
+	const count, span = Attribute("company.employee_count"), Attribute("company.employee_range")
+	known, counted := answer.Found[count]
+	_, found := answer.Found[span]
+	_, gap := answer.Gaps[span]
+	if !counted || (!found && !gap) {
+		return
+	}
+	known.Fact.Attribute, known.Fact.Price = span, 0
+	known.Fact.Value = WordValue(EmployeeRange(known.Fact.Value.Number()))
+	answer.Found[span] = known
+	delete(answer.Gaps, span)
+}
+
+// EmployeeRange returns the word of the contract's range that holds a number of
+// people, or "" below 1.
+func EmployeeRange(people int64) string {
+	for _, word := range specs["company.employee_range"].Words {
+		low, high, bounded := strings.Cut(word, "-")
+		least, _ := strconv.ParseInt(strings.TrimSuffix(low, "+"), 10, 64)
+		most, _ := strconv.ParseInt(high, 10, 64)
+		if people >= least && (!bounded || people <= most) {
+			return word
+		}
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package enrich
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// flights lets the callers of this process share one look-up per subject. A
+// flight lives while anybody waits for it: it does not die with the caller
+// that began it, and it is cancelled when the last one has left.
+type flights struct {
+	mu      sync.Mutex
+	flying  map[string]*flight
+	landing sync.WaitGroup
+}
+
+type flight struct {
+	waiters int
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when found is set
+	found   Found
+}
+
+// join waits for the subject's flight, which begins now with look if there is
+// none. It returns when the flight has landed or ctx has ended; shared tells
+// that another caller began it.
+func (f *flights) join(ctx context.Context, key string, look func(context.Context) Found) (found Found, shared bool, err error) {
+	flight, shared := f.board(ctx, key, look)
+	select {
+	case <-flight.done:
+		return flight.found, shared, nil
+	case <-ctx.Done():
+		f.leave(key, flight)
+		return Found{}, shared, ctx.Err()
+	}
+}
+
+func (f *flights) board(ctx context.Context, key string, look func(context.Context) Found) (*flight, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if flying, ok := f.flying[key]; ok {
+		flying.waiters++
+		return flying, true
+	}
+	// Trace and identity go along, the caller's cancellation does not.
+	lookCtx, cancel := context.WithDeadline(context.WithoutCancel(ctx), reportBy(ctx))
+	flying := &flight{waiters: 1, cancel: cancel, done: make(chan struct{})}
+	if f.flying == nil {
+		f.flying = map[string]*flight{}
+	}
+	f.flying[key] = flying
+	f.landing.Go(func() {
+		defer cancel()
+		found := look(lookCtx)
+		f.mu.Lock()
+		if f.flying[key] == flying {
+			delete(f.flying, key)
+		}
+		f.mu.Unlock()
+		flying.found = found
+		close(flying.done)
+	})
+	return flying, false
+}
+
+// leave gives up waiting. An abandoned flight is cancelled and makes room at
+// once, so that a newcomer does not join it.
+func (f *flights) leave(key string, flying *flight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	flying.waiters--
+	if flying.waiters == 0 {
+		flying.cancel()
+		if f.flying[key] == flying {
+			delete(f.flying, key)
+		}
+	}
+}
+
+// wait returns when all flights have landed or ctx has ended.
+func (f *flights) wait(ctx context.Context) error {
+	landed := make(chan struct{})
+	go func() { f.landing.Wait(); close(landed) }()
+	select {
+	case <-landed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// reportBy is when a look-up must end for its caller's answer to leave in
+// time: a twentieth of the time left is kept back, 50 ms at most. Callers
+// always have a deadline.
+func reportBy(ctx context.Context) time.Time {
+	deadline, _ := ctx.Deadline()
+	return deadline.Add(-min(time.Until(deadline)/20, 50*time.Millisecond))
+}

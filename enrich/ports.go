@@ -1,0 +1,69 @@
+package enrich
+
+import (
+	"context"
+	"time"
+
+	"github.com/enrichd/enrichd/email"
+)
+
+// Recall remembers records and may forget them at any time. It never fails a
+// request: what it cannot recall is asked for again.
+type Recall interface {
+	// Recall returns what is remembered about a subject and which tier did.
+	Recall(ctx context.Context, key email.Key) (Record, Tier)
+	// Remember joins the record with what is remembered, to be kept until the
+	// given time at most.
+	Remember(ctx context.Context, key email.Key, record Record, until time.Time)
+	// Forget drops a subject from every tier; the error says that a tier could
+	// not be reached.
+	Forget(ctx context.Context, key email.Key) error
+}
+
+// Finder asks providers for facts.
+type Finder interface {
+	// Sources lists the providers that can supply an attribute to an account,
+	// in the listed order.
+	Sources(account Account, a Attribute) []string
+	// Find asks for what is needed, until ctx ends at the latest.
+	Find(ctx context.Context, ask Ask) Found
+}
+
+// Ask is what the router is to find.
+type Ask struct {
+	Subject Subject
+	// Needs, never empty.
+	Needs   []Need
+	Account Account
+	Lane    Lane
+	// Purse is what the calls may cost, shared with the request's other subject;
+	// nil: no cap.
+	Purse          *Purse
+	IdempotencyKey string
+}
+
+// Found is what the router found.
+type Found struct {
+	// Record of all facts, absences included, that vendors stated.
+	Record   Record
+	Attempts []Attempt
+	// Failed tells for a need without an authoritative answer why: a vendor's
+	// outcome or one of the Reason words.
+	Failed map[Attribute]string
+	// Err is what the caller can do about the failures; nil without any.
+	Err *Error
+}
+
+// NoRecall remembers nothing.
+type NoRecall struct{}
+
+var _ Recall = NoRecall{}
+
+// Recall recalls nothing.
+func (NoRecall) Recall(context.Context, email.Key) (Record, Tier) { return Record{}, NoTier }
+
+// Remember forgets at once.
+func (NoRecall) Remember(context.Context, email.Key, Record, time.Time) {}
+
+// Forget has nothing to forget.
+func (NoRecall) Forget(context.Context, email.Key) error { return nil }

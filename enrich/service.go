@@ -1,0 +1,137 @@
+package enrich
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/enrichd/enrichd/email"
+)
+
+// Service answers requests. Its fields are set before the first use and not
+// changed afterwards; it is safe for concurrent use.
+type Service struct {
+	// Normalizer reads addresses and domains.
+	Normalizer *email.Normalizer
+	// Cache recalls what was found before.
+	Cache Recall
+	// Finder asks providers for the rest.
+	Finder Finder
+	// Freshness says how long facts count.
+	Freshness Freshness
+	// RetryBudget is all the time an answer may take when the request sets
+	// none. Zero: DefaultRetryBudget.
+	RetryBudget time.Duration
+	// Log receives what callers cannot be told.
+	Log *slog.Logger
+
+	flights   flights
+	refreshes refreshes
+}
+
+// DefaultRetryBudget is all the time an answer may take by default.
+const DefaultRetryBudget = 45 * time.Second
+
+// Enrich answers one request. The error is an [Error]; "the vendors do not
+// know" is an answer, and so is a part of what was wanted.
+func (s *Service) Enrich(ctx context.Context, request Request) (Answer, error) {
+	question, err := s.understand(request)
+	if err != nil {
+		return Answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, question.budget)
+	defer cancel()
+
+	person, company := s.lookBoth(ctx, question)
+	return s.compose(question, person, company)
+}
+
+// Close lets no refresh begin any more and waits until the look-ups under way
+// have ended, or ctx has.
+func (s *Service) Close(ctx context.Context) error {
+	s.refreshes.close()
+	return s.flights.wait(ctx)
+}
+
+// lookBoth looks up the person and the company side by side.
+func (s *Service) lookBoth(ctx context.Context, question question) (person, company looked) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		company = s.look(ctx, question, question.company)
+	}()
+	person = s.look(ctx, question, question.person)
+	<-done
+	return person, company
+}
+
+// look finds what is wanted about one subject: it recalls the record, answers
+// from it as far as it goes, and has the rest asked for, joining the flight
+// that is under way for the subject. After another caller's flight the record
+// is looked at again; what is still missing starts the next flight.
+func (s *Service) look(ctx context.Context, question question, part part) looked {
+	if len(part.wanted) == 0 {
+		return looked{}
+	}
+	key := part.subject.Key()
+	recalled, tier := s.Cache.Recall(ctx, key)
+	result := looked{record: recalled, recalled: recalled, tier: tier}
+
+	counts := recalled
+	if question.cache == CacheRefresh {
+		counts = Record{}
+	}
+	needs := s.needs(question, part, counts)
+	if question.cache == CacheOnly || len(needs) == 0 {
+		return result
+	}
+	if s.staleAnswers(question, needs, counts) {
+		s.refreshInBackground(question, part, needs)
+		return result
+	}
+	for len(needs) > 0 {
+		found, shared, err := s.flights.join(ctx, key.Reveal(), func(ctx context.Context) Found {
+			return s.find(ctx, question, part, needs)
+		})
+		if err != nil {
+			result.fail(needs, outOfTime(err))
+			return result
+		}
+		result.add(found, shared)
+		if !shared {
+			return result
+		}
+		counts = counts.Join(found.Record)
+		needs = s.needs(question, part, counts)
+	}
+	return result
+}
+
+// find has the router ask providers, and remembers what they said before
+// anybody is answered.
+func (s *Service) find(ctx context.Context, question question, part part, needs []Need) Found {
+	found := s.Finder.Find(ctx, Ask{
+		Subject:        part.subject,
+		Needs:          needs,
+		Account:        question.account,
+		Lane:           question.lane,
+		Purse:          question.purse,
+		IdempotencyKey: question.idempotencyKey,
+	})
+	if !found.Record.IsEmpty() {
+		s.Cache.Remember(context.WithoutCancel(ctx), part.subject.Key(), found.Record, s.Freshness.KeepUntil(found.Record))
+	}
+	return found
+}
+
+// needs lists what must be asked for, given the facts that count.
+func (s *Service) needs(question question, part part, counts Record) []Need {
+	var needs []Need
+	for _, attribute := range part.wanted {
+		sources := s.Finder.Sources(question.account, attribute)
+		if need, missing := s.Freshness.need(counts, attribute, sources, time.Now(), question.maxAge); missing {
+			needs = append(needs, need)
+		}
+	}
+	return needs
+}

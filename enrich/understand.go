@@ -1,0 +1,189 @@
+package enrich
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/enrichd/enrichd/email"
+)
+
+// question is an understood request.
+type question struct {
+	account        Account
+	address        email.Address // zero for a domain
+	domain         email.Domain  // zero without a company to look up
+	person         part
+	company        part
+	notAsked       map[Attribute]string // wanted, but nobody is asked, and why
+	lane           Lane
+	budget         time.Duration
+	maxAge         time.Duration
+	purse          *Purse
+	cache          CachePolicy
+	idempotencyKey string
+	now            time.Time
+}
+
+// part is what is wanted about one of the two subjects.
+type part struct {
+	subject Subject
+	wanted  []Attribute
+}
+
+// understand reads the request. A bad one ends here, before any cache or
+// vendor sees it.
+func (s *Service) understand(request Request) (question, error) {
+	q := question{
+		account:        request.Account,
+		lane:           request.Lane,
+		budget:         request.Budget,
+		maxAge:         request.MaxAge,
+		cache:          request.Cache,
+		idempotencyKey: request.IdempotencyKey,
+		now:            time.Now(),
+	}
+	if q.lane == "" {
+		q.lane = Interactive
+	}
+	if q.budget <= 0 {
+		q.budget = s.retryBudget()
+	}
+	if request.MaxCost != nil {
+		q.purse = NewPurse(*request.MaxCost)
+	}
+	if err := s.identify(&q, request); err != nil {
+		return question{}, err
+	}
+	if q.idempotencyKey == "" {
+		q.idempotencyKey = q.defaultIdempotencyKey()
+	}
+	wanted, err := wantedBy(request)
+	if err != nil {
+		return question{}, err
+	}
+	q.divide(wanted)
+	return q, nil
+}
+
+// identify normalizes the address or domain.
+func (s *Service) identify(q *question, request Request) error {
+	switch {
+	case (request.Email == "") == (request.Domain == ""):
+		return &Error{Kind: Invalid, Field: "subject", Reason: "required", Offset: -1, Message: "set exactly one of email and domain"}
+	case request.Email != "":
+		address, err := s.Normalizer.Normalize(request.Email)
+		if err != nil {
+			return invalidAddress("email", err)
+		}
+		q.address, q.domain = address, address.Registrable()
+	default:
+		domain, err := s.Normalizer.NormalizeDomain(request.Domain)
+		if err != nil {
+			return invalidAddress("domain", err)
+		}
+		q.domain = domain
+	}
+	return nil
+}
+
+func invalidAddress(field string, err error) error {
+	invalid := &Error{Kind: Invalid, Field: field, Reason: "syntax", Offset: -1, Message: "the " + field + " cannot be read", Cause: err}
+	var unreadable *email.Error
+	if errors.As(err, &unreadable) {
+		invalid.Reason, invalid.Offset = string(unreadable.Class), unreadable.Offset
+		invalid.Message = fmt.Sprintf("the %s cannot be read: %s", field, unreadable.Reason)
+	}
+	return invalid
+}
+
+// wantedBy lists the attributes that the request wants and the account may
+// see.
+func wantedBy(request Request) ([]Attribute, error) {
+	allowed := func(a Attribute) bool {
+		return request.Account.Attributes == nil || slices.Contains(request.Account.Attributes, a)
+	}
+	if len(request.Wanted) > 0 {
+		for _, attribute := range request.Wanted {
+			if _, ok := SpecOf(attribute); !ok {
+				return nil, &Error{Kind: Invalid, Field: "fields", Reason: "unknown_attribute", Offset: -1, Message: "fields names an attribute that the contract does not have"}
+			}
+			if !allowed(attribute) {
+				return nil, &Error{Kind: Denied, Field: "fields", Reason: "attribute_not_allowed", Offset: -1, Message: fmt.Sprintf("this account may not see %s", attribute)}
+			}
+		}
+		wanted := slices.Clone(request.Wanted)
+		slices.Sort(wanted)
+		return slices.Compact(wanted), nil
+	}
+	var wanted []Attribute
+	for _, spec := range contract {
+		if allowed(spec.Attribute) && (request.Email != "" || spec.Attribute.Kind() == Company) {
+			wanted = append(wanted, spec.Attribute)
+		}
+	}
+	return wanted, nil
+}
+
+// divide splits the wanted attributes between the two subjects and names those
+// that nobody is asked about.
+func (q *question) divide(wanted []Attribute) {
+	q.notAsked = map[Attribute]string{}
+	personBarrier, companyBarrier := q.barriers()
+	for _, attribute := range wanted {
+		half, barrier := &q.person, personBarrier
+		if attribute.Kind() == Company {
+			half, barrier = &q.company, companyBarrier
+		}
+		if barrier != "" {
+			q.notAsked[attribute] = barrier
+			continue
+		}
+		half.wanted = append(half.wanted, attribute)
+	}
+	if len(q.person.wanted) > 0 {
+		q.person.subject = PersonSubject(q.address)
+	}
+	if len(q.company.wanted) > 0 {
+		q.company.subject = CompanySubject(q.domain)
+	} else {
+		q.domain = email.Domain{}
+	}
+}
+
+// barriers are the reasons not to ask about the person and the company, empty
+// without one.
+func (q *question) barriers() (person, company string) {
+	if q.domain.IsZero() || q.domain.Free() || q.domain.Disposable() {
+		company = ReasonMailProvider
+	}
+	switch {
+	case q.address.IsZero():
+		person = ReasonNoAddress
+	case q.address.Role() && !q.account.RoleAddresses:
+		person = ReasonRoleAddress
+	case q.address.Disposable() && !q.account.DisposableAddresses:
+		person = ReasonDisposableAddress
+	}
+	return person, company
+}
+
+// defaultIdempotencyKey is of the normalized address, or of the domain, and the
+// UTC day.
+func (q *question) defaultIdempotencyKey() string {
+	if !q.address.IsZero() {
+		return email.IdempotencyKey(q.address, q.now)
+	}
+	sum := sha256.Sum256([]byte(q.domain.String() + ":" + q.now.UTC().Format(time.DateOnly)))
+	return hex.EncodeToString(sum[:])
+}
+
+func (s *Service) retryBudget() time.Duration {
+	if s.RetryBudget > 0 {
+		return s.RetryBudget
+	}
+	return DefaultRetryBudget
+}

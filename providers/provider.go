@@ -1,0 +1,77 @@
+// Package providers knows what a vendor is: a definition, which is data, and
+// the engine that turns a query into the vendor's request and the vendor's
+// answer into facts.
+//
+// The engine never retries, waits or counts: one Lookup is one exchange with
+// the vendor. A vendor that needs further steps or polls answers with a
+// [Step], and whoever called decides when to go on with it, so that every
+// exchange passes the same quota, breaker and budget.
+package providers
+
+import (
+	"context"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// Provider is one configured vendor account.
+type Provider interface {
+	// Lookup makes one exchange with the vendor. It always returns a reply
+	// with an outcome: a failure is an outcome too. It returns when ctx ends
+	// at the latest, and is safe for concurrent use.
+	Lookup(ctx context.Context, query Query) Reply
+}
+
+// Query is what a vendor is asked.
+type Query struct {
+	Subject enrich.Subject
+	// Wanted attributes, never empty. The vendor's flags are set for them;
+	// what else rides in the answer is not mapped.
+	Wanted []enrich.Attribute
+	// IdempotencyKey is sent where the definition can carry one.
+	IdempotencyKey string
+	// Step goes on with an earlier reply's Next; nil begins.
+	Step *Step
+}
+
+// Step is what a vendor must be asked next for the same query: the second call
+// of a look-up in two steps, or a poll for a pending job. Its values are opaque.
+type Step struct {
+	// Operation names the call, as limits count them ("person", "poll").
+	Operation string
+	// Poll is true when the vendor is still working: wait before asking.
+	Poll bool
+	// Deadline is when polling for the job is of no more use; zero: never.
+	Deadline time.Time
+
+	name     string         // the definition's step
+	captured map[string]any // what earlier answers said
+	found    []enrich.Fact  // what earlier answers brought
+	polls    int            // how often the job was polled
+}
+
+// Reply is what a vendor's answer means.
+type Reply struct {
+	// Outcome is Pending exactly when Next is set.
+	Outcome enrich.Outcome
+	// Facts about wanted attributes: values, and absences where the outcome is
+	// authoritative. An attribute without a fact stays unknown.
+	Facts []enrich.Fact
+	// Next goes on with the look-up.
+	Next *Step
+	// Wait is the vendor's own hint how long to wait, never negative; nil: it
+	// gave none.
+	Wait *time.Duration
+	// PauseUntil is set when the answer closes the provider until then.
+	PauseUntil time.Time
+	// Charge is what the call cost.
+	Charge enrich.Charge
+	// Limits is what the answer said about the account's limits.
+	Limits []enrich.LimitState
+	// Drift names mapped attributes whose field vanished or changed its type.
+	Drift []enrich.Attribute
+	// Err says why, for the log: without address, credentials or the vendor's
+	// text. Nil for a hit, partial or miss.
+	Err error
+}
