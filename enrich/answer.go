@@ -61,8 +61,8 @@ const (
 	ReasonPaused            = "paused"               // the provider may not be called now
 	ReasonBreakerOpen       = "breaker_open"         // the provider is failing
 	ReasonNoToken           = "no_token"             // no token of its quota in time
+	ReasonOutOfTime         = string(OutOfTime)      // the budget ends first
 	ReasonMoneyCap          = "money_cap"            // it would cost more than allowed
-	ReasonOutOfTime         = "out_of_time"          // the budget ended first
 )
 
 // Provenance is where an answered fact comes from.

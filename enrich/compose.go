@@ -3,6 +3,7 @@ package enrich
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 )
@@ -17,21 +18,26 @@ type looked struct {
 	err      *Error
 }
 
-// add joins what a flight found.
-func (l *looked) add(found Found, shared bool) {
+// add joins what a flight found. Every need that a failed flight left unmet
+// has a reason afterwards, so that no failure can look like an absence.
+func (l *looked) add(needs []Need, found Found, shared bool) {
 	l.record = l.record.Join(found.Record)
 	for _, attempt := range found.Attempts {
 		attempt.Shared = shared
 		l.attempts = append(l.attempts, attempt)
 	}
-	l.failed, l.err = found.Failed, found.Err
-}
-
-// fail records that the look-up ended before its needs were met.
-func (l *looked) fail(needs []Need, err *Error) {
-	l.failed, l.err = map[Attribute]string{}, err
+	l.err = found.Err
+	l.failed = maps.Clone(found.Failed)
+	if l.err == nil {
+		return
+	}
+	if l.failed == nil {
+		l.failed = map[Attribute]string{}
+	}
 	for _, need := range needs {
-		l.failed[need.Attribute] = ReasonOutOfTime
+		if _, told := l.failed[need.Attribute]; !told && len(found.Record.About(need.Attribute)) == 0 {
+			l.failed[need.Attribute] = string(l.err.Kind)
+		}
 	}
 }
 

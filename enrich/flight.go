@@ -2,6 +2,8 @@ package enrich
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -52,7 +54,7 @@ func (f *flights) board(ctx context.Context, key string, look func(context.Conte
 	f.flying[key] = flying
 	f.landing.Go(func() {
 		defer cancel()
-		found := look(lookCtx)
+		found := contained(lookCtx, look)
 		f.mu.Lock()
 		if f.flying[key] == flying {
 			delete(f.flying, key)
@@ -62,6 +64,23 @@ func (f *flights) board(ctx context.Context, key string, look func(context.Conte
 		close(flying.done)
 	})
 	return flying, false
+}
+
+// contained turns a panic into a failure of this one look-up: it runs in a
+// goroutine of its own, where a panic would end the process.
+func contained(ctx context.Context, look func(context.Context) Found) (found Found) {
+	defer func() {
+		if recover() != nil {
+			found = Found{Err: panicError()}
+		}
+	}()
+	return look(ctx)
+}
+
+// panicError is the failure of a look-up that panicked. What it panicked with
+// may be personal data; the stack says enough.
+func panicError() *Error {
+	return AsError(fmt.Errorf("panic in a look-up: %s", debug.Stack()))
 }
 
 // leave gives up waiting. An abandoned flight is cancelled and makes room at

@@ -28,6 +28,10 @@ type Account struct {
 	Name string
 	// Attributes the account may see; nil: all.
 	Attributes []Attribute
+	// Providers that may be asked for the account; nil: all.
+	Providers []string
+	// Weight is the account's share of scarce calls next to the others'; 0: 1.
+	Weight int
 	// RoleAddresses and DisposableAddresses allow to buy facts about the person
 	// behind such an address.
 	RoleAddresses       bool

@@ -55,14 +55,20 @@ func (s *Service) Close(ctx context.Context) error {
 
 // lookBoth looks up the person and the company side by side.
 func (s *Service) lookBoth(ctx context.Context, question question) (person, company looked) {
-	done := make(chan struct{})
+	if len(question.company.wanted) == 0 {
+		return s.look(ctx, question, question.person), looked{}
+	}
+	found := make(chan looked, 1)
 	go func() {
-		defer close(done)
-		company = s.look(ctx, question, question.company)
+		defer func() {
+			if recover() != nil {
+				found <- looked{err: panicError()}
+			}
+		}()
+		found <- s.look(ctx, question, question.company)
 	}()
 	person = s.look(ctx, question, question.person)
-	<-done
-	return person, company
+	return person, <-found
 }
 
 // look finds what is wanted about one subject: it recalls the record, answers
@@ -94,11 +100,10 @@ func (s *Service) look(ctx context.Context, question question, part part) looked
 			return s.find(ctx, question, part, needs)
 		})
 		if err != nil {
-			result.fail(needs, outOfTime(err))
-			return result
+			found = Found{Err: outOfTime(err)}
 		}
-		result.add(found, shared)
-		if !shared {
+		result.add(needs, found, shared)
+		if err != nil || !shared {
 			return result
 		}
 		counts = counts.Join(found.Record)

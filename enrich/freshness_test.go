@@ -1,0 +1,69 @@
+package enrich
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestNeed(t *testing.T) {
+	const title = Attribute("person.title") // fresh for 30 days
+	now := time.UnixMilli(1_800_000_000_000)
+	ago := func(d time.Duration, state State, source string) Fact {
+		return Fact{Attribute: title, State: state, Source: source, FetchedAt: now.Add(-d), Value: TextValue("x")}
+	}
+	both := []string{"a", "b"}
+	for _, test := range []struct {
+		name    string
+		facts   []Fact
+		sources []string
+		maxAge  time.Duration
+		want    []string // nil: no need
+	}{
+		{"nothing is known", nil, both, 0, both},
+		{"no provider supplies it", nil, nil, 0, nil},
+		{"a fresh value", []Fact{ago(29*day, StateValue, "a")}, both, 0, nil},
+		{"a value of a source that is gone", []Fact{ago(29*day, StateValue, "z")}, both, 0, nil},
+		{"a value no longer fresh", []Fact{ago(30*day, StateValue, "a")}, both, 0, both},
+		{"a value older than accepted", []Fact{ago(2*time.Hour, StateValue, "a")}, both, time.Hour, both},
+		{"absent at one", []Fact{ago(23*time.Hour, StateAbsent, "a")}, both, 0, []string{"b"}},
+		{"absent at one, long ago", []Fact{ago(25*time.Hour, StateAbsent, "a")}, both, 0, both},
+		{"absent everywhere", []Fact{ago(5*time.Hour, StateAbsent, "a"), ago(5*time.Hour, StateAbsent, "b")}, both, 0, nil},
+		{"absent everywhere, the first longer ago", []Fact{ago(20*time.Hour, StateAbsent, "a"), ago(5*time.Hour, StateAbsent, "b")}, both, 0, nil},
+		{"absent everywhere, expired", []Fact{ago(7*time.Hour, StateAbsent, "a"), ago(7*time.Hour, StateAbsent, "b")}, both, 0, both},
+		{"absent at all but a new source", []Fact{ago(time.Hour, StateAbsent, "a"), ago(time.Hour, StateAbsent, "b")}, []string{"a", "b", "c"}, 0, []string{"c"}},
+		{"absent at a source the account may not ask", []Fact{ago(time.Hour, StateAbsent, "c")}, both, 0, both},
+		{"suppressed at one", []Fact{ago(20*day, StateSuppressed, "a")}, both, 0, []string{"b"}},
+		{"suppressed at one, long ago", []Fact{ago(31*day, StateSuppressed, "a")}, both, 0, both},
+		{"suppressed at one, absent at the other", []Fact{ago(20*day, StateSuppressed, "a"), ago(time.Hour, StateAbsent, "b")}, both, 0, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			need, missing := Freshness{}.WithDefaults().need(NewRecord(test.facts...), title, test.sources, now, test.maxAge)
+			if missing != (test.want != nil) || !slices.Equal(need.Sources, test.want) {
+				t.Errorf("need = %v, %v; want %v", need.Sources, missing, test.want)
+			}
+		})
+	}
+}
+
+func TestKeepUntilCoversEveryUse(t *testing.T) {
+	at := time.UnixMilli(1_800_000_000_000)
+	freshness := Freshness{}.WithDefaults()
+	record := NewRecord(
+		Fact{Attribute: "person.email_status", State: StateValue, Value: WordValue("valid"), Source: "a", FetchedAt: at},
+		Fact{Attribute: "person.title", State: StateAbsent, Source: "a", FetchedAt: at},
+	)
+	if until := freshness.KeepUntil(record); !until.Equal(at.Add(7*day + 7*day)) {
+		t.Errorf("KeepUntil = %s after the facts, want freshness and staleness of the longest", until.Sub(at))
+	}
+}
+
+func TestFreshnessValidate(t *testing.T) {
+	if err := (Freshness{}).Validate(); err != nil {
+		t.Errorf("the zero value is refused: %v", err)
+	}
+	err := Freshness{Attributes: map[Attribute]time.Duration{"person.shoe_size": day, "person.title": -1}}.Validate()
+	if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != 2 {
+		t.Errorf("Validate = %v, want both problems", err)
+	}
+}

@@ -1,0 +1,454 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/enrichd/enrichd/email"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// memory is a cache of the simplest kind.
+type memory struct {
+	mu      sync.Mutex
+	records map[string]Record
+}
+
+func (m *memory) Recall(_ context.Context, key email.Key) (Record, Tier) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	record, ok := m.records[key.Reveal()]
+	if !ok {
+		return Record{}, NoTier
+	}
+	return record, MemoryTier
+}
+
+func (m *memory) Remember(_ context.Context, key email.Key, record Record, _ time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.records[key.Reveal()] = m.records[key.Reveal()].Join(record)
+}
+
+func (m *memory) Forget(context.Context, email.Key) error { return nil }
+
+// finder answers with what its function says, and notes what it was asked.
+type finder struct {
+	mu      sync.Mutex
+	asks    []Ask
+	sources []string
+	find    func(context.Context, Ask) Found
+}
+
+func (f *finder) Sources(Account, Attribute) []string { return f.sources }
+
+func (f *finder) Find(ctx context.Context, ask Ask) Found {
+	f.mu.Lock()
+	f.asks = append(f.asks, ask)
+	f.mu.Unlock()
+	return f.find(ctx, ask)
+}
+
+// asked lists the attributes of each ask about persons.
+func (f *finder) asked() [][]Attribute {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all [][]Attribute
+	for _, ask := range f.asks {
+		var attributes []Attribute
+		for _, need := range ask.Needs {
+			attributes = append(attributes, need.Attribute)
+		}
+		all = append(all, attributes)
+	}
+	return all
+}
+
+// knows answers every need with a value.
+func knows(_ context.Context, ask Ask) Found {
+	return stating(ask, func(a Attribute) Fact {
+		return Fact{State: StateValue, Value: TextValue("value of " + string(a)), Confidence: 0.9, Price: 100}
+	})
+}
+
+// knowsNothing answers every need with an absence.
+func knowsNothing(_ context.Context, ask Ask) Found {
+	return stating(ask, func(Attribute) Fact { return Fact{State: StateAbsent} })
+}
+
+func stating(ask Ask, state func(Attribute) Fact) Found {
+	var facts []Fact
+	for _, need := range ask.Needs {
+		for _, source := range need.Sources {
+			fact := state(need.Attribute)
+			fact.Attribute, fact.Source, fact.FetchedAt = need.Attribute, source, time.Now()
+			facts = append(facts, fact)
+		}
+	}
+	return Found{Record: NewRecord(facts...), Attempts: []Attempt{{Provider: "first", Outcome: Hit, Charged: KnownCharge(100)}}}
+}
+
+func throttled(readyIn time.Duration) func(context.Context, Ask) Found {
+	return func(_ context.Context, ask Ask) Found {
+		failed := map[Attribute]string{}
+		for _, need := range ask.Needs {
+			failed[need.Attribute] = ReasonPaused
+		}
+		return Found{Failed: failed, Err: &Error{Kind: Throttled, Offset: -1, ReadyAt: time.Now().Add(readyIn)}}
+	}
+}
+
+// newService makes a service over an empty memory and the finder.
+func newService(t *testing.T, find func(context.Context, Ask) Found) (*Service, *finder) {
+	t.Helper()
+	normalizer, err := email.New(email.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finder := &finder{sources: []string{"first"}, find: find}
+	return &Service{
+		Normalizer: normalizer,
+		Cache:      &memory{records: map[string]Record{}},
+		Finder:     finder,
+		Freshness:  Freshness{}.WithDefaults(),
+		Log:        slog.New(slog.DiscardHandler),
+	}, finder
+}
+
+var titleOfJane = Request{Email: "Jane Doe <jane.doe@acme.example>", Wanted: []Attribute{"person.title"}}
+
+func mustEnrich(t *testing.T, service *Service, request Request) Answer {
+	t.Helper()
+	answer, err := service.Enrich(t.Context(), request)
+	if err != nil {
+		t.Fatalf("Enrich: %v", err)
+	}
+	return answer
+}
+
+func TestSecondRequestComesFromTheCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, knows)
+		first := mustEnrich(t, service, titleOfJane)
+		if first.Completeness != Complete || first.Found["person.title"].Tier != NoTier || first.Cost != 100 {
+			t.Errorf("first answer = %+v", first)
+		}
+		time.Sleep(29 * day)
+		second := mustEnrich(t, service, titleOfJane)
+		if second.Found["person.title"].Tier != MemoryTier || second.Cost != 0 || len(second.Attempts) != 0 {
+			t.Errorf("second answer = %+v", second)
+		}
+		if len(finder.asks) != 1 {
+			t.Errorf("the providers were asked %d times", len(finder.asks))
+		}
+		if first.IdempotencyKey != email.IdempotencyKey(first.Address, time.Now().Add(-29*day)) {
+			t.Error("the idempotency key is not that of the address and the day")
+		}
+	})
+}
+
+func TestAbsenceIsRememberedForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, knowsNothing)
+		for range 2 {
+			answer := mustEnrich(t, service, titleOfJane)
+			if want := (Gap{Kind: GapAbsent, Reason: ReasonAbsent}); answer.Completeness != NotFound || answer.Gaps["person.title"] != want {
+				t.Errorf("answer = %+v", answer)
+			}
+		}
+		if len(finder.asks) != 1 {
+			t.Errorf("the providers were asked %d times while the absence stands", len(finder.asks))
+		}
+		time.Sleep(6 * time.Hour)
+		mustEnrich(t, service, titleOfJane)
+		if len(finder.asks) != 2 {
+			t.Errorf("the providers were asked %d times after the absence expired", len(finder.asks))
+		}
+	})
+}
+
+func TestFailureIsAnErrorAndNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, throttled(3*time.Second))
+		_, err := service.Enrich(t.Context(), titleOfJane)
+		var typed *Error
+		if !errors.As(err, &typed) || typed.Kind != Throttled || time.Until(typed.ReadyAt) != 3*time.Second {
+			t.Fatalf("error = %v, want throttled for 3 s", err)
+		}
+		finder.find = knows
+		if answer := mustEnrich(t, service, titleOfJane); answer.Completeness != Complete {
+			t.Errorf("after the failure: %+v", answer)
+		}
+	})
+}
+
+func TestPartOfAnAnswerIsAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, _ := newService(t, func(ctx context.Context, ask Ask) Found {
+			if ask.Subject.Kind() == Person {
+				return throttled(time.Second)(ctx, ask)
+			}
+			return knows(ctx, ask)
+		})
+		answer := mustEnrich(t, service, Request{Email: "jane@acme.example", Wanted: []Attribute{"person.title", "company.name"}})
+		if want := (Gap{Kind: GapFailed, Reason: ReasonPaused}); answer.Completeness != PartlyFound || answer.Gaps["person.title"] != want {
+			t.Errorf("answer = %+v", answer)
+		}
+	})
+}
+
+func TestPanicIsContained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, _ := newService(t, func(context.Context, Ask) Found { panic("a bug") })
+		_, err := service.Enrich(t.Context(), Request{Email: "jane@acme.example"})
+		if typed := AsError(err); typed == nil || typed.Kind != Internal {
+			t.Errorf("error = %v, want internal", err)
+		}
+	})
+}
+
+func TestStaleValueAnswersAndIsRefreshed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, knows)
+		mustEnrich(t, service, titleOfJane)
+		time.Sleep(31 * day)
+		if answer := mustEnrich(t, service, titleOfJane); answer.Found["person.title"].Tier != MemoryTier {
+			t.Errorf("the stale value did not answer: %+v", answer)
+		}
+		synctest.Wait()
+		if len(finder.asks) != 2 || finder.asks[1].Lane != Bulk {
+			t.Errorf("asks = %+v, want a second one in the bulk lane", finder.asks)
+		}
+		answer := mustEnrich(t, service, titleOfJane)
+		if age := time.Since(answer.Found["person.title"].Fact.FetchedAt); age != 0 {
+			t.Errorf("the value is still %s old after its refresh", age)
+		}
+	})
+}
+
+func TestStaleValueAnswersWhenProvidersFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, knows)
+		mustEnrich(t, service, titleOfJane)
+		finder.find = throttled(time.Minute)
+		request := titleOfJane
+		request.Cache = CacheRefresh
+		if answer := mustEnrich(t, service, request); answer.Completeness != Complete {
+			t.Errorf("answer = %+v", answer)
+		}
+		request.MaxAge = time.Second
+		time.Sleep(time.Minute)
+		if _, err := service.Enrich(t.Context(), request); err == nil {
+			t.Error("a value older than the caller accepts was answered")
+		}
+	})
+}
+
+func TestCacheOnlyAsksNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, knows)
+		request := titleOfJane
+		request.Cache = CacheOnly
+		answer := mustEnrich(t, service, request)
+		if want := (Gap{Kind: GapNotAsked, Reason: ReasonCacheOnly}); answer.Gaps["person.title"] != want || len(finder.asks) != 0 {
+			t.Errorf("answer = %+v after %d asks", answer, len(finder.asks))
+		}
+	})
+}
+
+func TestCallersShareAFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, func(ctx context.Context, ask Ask) Found {
+			time.Sleep(time.Second)
+			return knows(ctx, ask)
+		})
+		var cost Micros
+		var mu sync.Mutex
+		var callers sync.WaitGroup
+		for range 100 {
+			callers.Go(func() {
+				answer, err := service.Enrich(t.Context(), titleOfJane)
+				if err != nil || answer.Completeness != Complete {
+					t.Errorf("answer = %+v, %v", answer, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				cost += answer.Cost
+			})
+		}
+		callers.Wait()
+		if len(finder.asks) != 1 || cost != 100 {
+			t.Errorf("%d asks costing %d, want one call paid once", len(finder.asks), cost)
+		}
+	})
+}
+
+func TestWhatASharedFlightLacksIsAskedNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, func(ctx context.Context, ask Ask) Found {
+			time.Sleep(time.Second)
+			return knows(ctx, ask)
+		})
+		var callers sync.WaitGroup
+		callers.Go(func() { mustEnrich(t, service, titleOfJane) })
+		synctest.Wait()
+		callers.Go(func() {
+			both := titleOfJane
+			both.Wanted = []Attribute{"person.title", "person.city"}
+			if answer := mustEnrich(t, service, both); answer.Completeness != Complete {
+				t.Errorf("answer = %+v", answer)
+			}
+		})
+		callers.Wait()
+		want := [][]Attribute{{"person.title"}, {"person.city"}}
+		if asked := finder.asked(); !slices.EqualFunc(asked, want, slices.Equal) {
+			t.Errorf("asked for %v, want %v", asked, want)
+		}
+	})
+}
+
+func TestFlightOutlivesTheCallerThatBeganIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, func(ctx context.Context, ask Ask) Found {
+			select {
+			case <-time.After(time.Second):
+				return knows(ctx, ask)
+			case <-ctx.Done():
+				return throttled(0)(ctx, ask)
+			}
+		})
+		leaving, leave := context.WithCancel(t.Context())
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			if _, err := service.Enrich(leaving, titleOfJane); err == nil {
+				t.Error("the caller who left got an answer")
+			}
+		})
+		synctest.Wait()
+		callers.Go(func() { mustEnrich(t, service, titleOfJane) })
+		synctest.Wait()
+		leave()
+		callers.Wait()
+		if len(finder.asks) != 1 {
+			t.Errorf("%d asks, want the one flight to live on", len(finder.asks))
+		}
+	})
+}
+
+func TestFlightEndsWithItsLastCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		service, _ := newService(t, func(ctx context.Context, ask Ask) Found {
+			<-ctx.Done()
+			close(ended)
+			return throttled(0)(ctx, ask)
+		})
+		leaving, leave := context.WithCancel(t.Context())
+		go func() { synctest.Wait(); leave() }()
+		if _, err := service.Enrich(leaving, titleOfJane); !errors.Is(err, context.Canceled) {
+			t.Errorf("error = %v, want the cancellation as its cause", err)
+		}
+		<-ended
+		if err := service.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAnswerLeavesWithinTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, _ := newService(t, func(ctx context.Context, ask Ask) Found {
+			<-ctx.Done()
+			return throttled(time.Minute)(ctx, ask)
+		})
+		request := titleOfJane
+		request.Budget = time.Second
+		start := time.Now()
+		_, err := service.Enrich(t.Context(), request)
+		if took := time.Since(start); took >= time.Second || AsError(err).Kind != Throttled {
+			t.Errorf("error = %v after %s, want the router's own error in less than a second", err, took)
+		}
+	})
+}
+
+func TestWhoIsNotAskedAbout(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		request         Request
+		person, company string // reasons; empty: asked
+	}{
+		{"a person at work", Request{Email: "jane@acme.example"}, "", ""},
+		{"a person at a mail provider", Request{Email: "jane.doe@gmail.com"}, "", ReasonMailProvider},
+		{"a function", Request{Email: "sales@acme.example"}, ReasonRoleAddress, ""},
+		{"a function that the account pays for", Request{Email: "sales@acme.example", Account: Account{RoleAddresses: true}}, "", ""},
+		{"a throw-away address", Request{Email: "jane@mailinator.com"}, ReasonDisposableAddress, ReasonMailProvider},
+		{"a company", Request{Domain: "https://www.acme.example/about"}, ReasonNoAddress, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			service, finder := newService(t, knows)
+			test.request.Wanted = []Attribute{"person.title", "company.name"}
+			answer := mustEnrich(t, service, test.request)
+			for attribute, reason := range map[Attribute]string{"person.title": test.person, "company.name": test.company} {
+				asked := slices.ContainsFunc(finder.asked(), func(a []Attribute) bool { return slices.Contains(a, attribute) })
+				if asked != (reason == "") || answer.Gaps[attribute].Reason != reason {
+					t.Errorf("%s: asked %v, gap %+v, want reason %q", attribute, asked, answer.Gaps[attribute], reason)
+				}
+			}
+		})
+	}
+}
+
+func TestBadRequestsEndBeforeAnyVendor(t *testing.T) {
+	service, finder := newService(t, knows)
+	onlyCompanies := Account{Attributes: AttributesOf(Company)}
+	for _, test := range []struct {
+		name    string
+		request Request
+		want    Error
+	}{
+		{"no subject", Request{}, Error{Kind: Invalid, Field: "subject", Reason: "required", Offset: -1}},
+		{"two subjects", Request{Email: "jane@acme.example", Domain: "acme.example"}, Error{Kind: Invalid, Field: "subject", Reason: "required", Offset: -1}},
+		{"an unreadable address", Request{Email: "jane at acme"}, Error{Kind: Invalid, Field: "email", Reason: "no_at", Offset: -1}},
+		{"an unreadable domain", Request{Domain: "localhost"}, Error{Kind: Invalid, Field: "domain", Reason: "domain_single_label"}},
+		{"an unknown attribute", Request{Email: "jane@acme.example", Wanted: []Attribute{"person.shoe_size"}}, Error{Kind: Invalid, Field: "fields", Reason: "unknown_attribute", Offset: -1}},
+		{"an attribute not allowed", Request{Email: "jane@acme.example", Account: onlyCompanies, Wanted: []Attribute{"person.title"}}, Error{Kind: Denied, Field: "fields", Reason: "attribute_not_allowed", Offset: -1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := service.Enrich(t.Context(), test.request)
+			got := AsError(err)
+			if got == nil || got.Kind != test.want.Kind || got.Field != test.want.Field || got.Reason != test.want.Reason || got.Offset != test.want.Offset {
+				t.Errorf("error = %+v, want %+v", got, test.want)
+			}
+		})
+	}
+	if len(finder.asks) != 0 {
+		t.Errorf("bad requests led to %d asks", len(finder.asks))
+	}
+}
+
+func TestMoneyIsSharedBetweenBothSubjects(t *testing.T) {
+	purse := NewPurse(150)
+	if !purse.Reserve(100) || purse.Reserve(100) || !purse.Holds(50) {
+		t.Fatal("a purse of 150 must hold one reservation of 100")
+	}
+	purse.Settle(100, KnownCharge(20))
+	if !purse.Reserve(130) || purse.Holds(1) {
+		t.Error("settling must give back what was not charged")
+	}
+	purse.Settle(130, Charge{})
+	if purse.Holds(1) {
+		t.Error("an unknown charge must stay reserved")
+	}
+	if !(*Purse)(nil).Reserve(1 << 60) {
+		t.Error("no purse means no cap")
+	}
+}
