@@ -63,6 +63,8 @@ const (
 	ReasonNoToken           = "no_token"             // no token of its quota in time
 	ReasonOutOfTime         = string(OutOfTime)      // the budget ends first
 	ReasonMoneyCap          = "money_cap"            // it would cost more than allowed
+	ReasonNotAllowed        = "not_allowed"          // the account may not ask for it there
+	ReasonLowConfidence     = "low_confidence"       // the provider promises too little
 )
 
 // Provenance is where an answered fact comes from.
