@@ -1,0 +1,225 @@
+package router
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// BreakerConfig is when a failing provider is left alone. Only temporary,
+// timeout and malformed answers count as failures, one for every call, repeats
+// included. Refusals, invalid input, a caller who left and a call that was
+// given too little time count as nothing. The zero BreakerConfig has the
+// defaults.
+type BreakerConfig struct {
+	// Failures in a row open the breaker. Fewer notice an outage sooner and take
+	// a hiccup for one. Default 5.
+	Failures int `yaml:"failures"`
+	// Ratio of failed calls in Window opens it too, from 0 to 1. Default 0.5.
+	Ratio float64 `yaml:"ratio"`
+	// Least calls in Window before Ratio is looked at. Default 20.
+	Least int `yaml:"least"`
+	// Window rolls; it is at least ten times the provider's timeout, because
+	// results of calls begun before the window are lost. Default: that.
+	Window time.Duration `yaml:"window"`
+	// OpenFor is how long no call passes before a probe does, stretched by up
+	// to a fifth so that replicas do not probe at the same moment. Default 15s.
+	OpenFor time.Duration `yaml:"open_for"`
+	// Probes are admitted after that, and all must succeed to close the breaker;
+	// one failure opens it again. Default 1.
+	Probes int `yaml:"probes"`
+	// Fair is the time after which a call cut short by its caller's deadline
+	// still counts as a timeout of the vendor. Default 1s; never more than the
+	// provider's timeout.
+	Fair time.Duration `yaml:"fair"`
+}
+
+func (c BreakerConfig) withDefaults() BreakerConfig {
+	setDefault(&c.Failures, 5)
+	setDefault(&c.Ratio, 0.5)
+	setDefault(&c.Least, 20)
+	setDefault(&c.OpenFor, 15*time.Second)
+	setDefault(&c.Probes, 1)
+	setDefault(&c.Fair, time.Second)
+	return c
+}
+
+func (c BreakerConfig) validate() (problems []error) {
+	report := func(bad bool, format string, args ...any) {
+		if bad {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+	report(c.Failures < 0, "failures: %d is negative", c.Failures)
+	report(c.Ratio < 0 || c.Ratio > 1, "ratio: %v is not between 0 and 1", c.Ratio)
+	report(c.Least < 0, "least: %d is negative", c.Least)
+	report(c.Window < 0, "window: %s is negative", c.Window)
+	report(c.OpenFor < 0, "open_for: %s is negative", c.OpenFor)
+	report(c.Probes < 0, "probes: %d is negative", c.Probes)
+	report(c.Fair < 0, "fair: %s is negative", c.Fair)
+	return problems
+}
+
+// BreakerState is whether calls pass a breaker.
+type BreakerState string
+
+// The states of a breaker.
+const (
+	BreakerClosed   BreakerState = "closed"    // all pass
+	BreakerOpen     BreakerState = "open"      // none passes
+	BreakerHalfOpen BreakerState = "half_open" // probes pass
+)
+
+var breakerStates = map[gobreaker.State]BreakerState{
+	gobreaker.StateClosed:   BreakerClosed,
+	gobreaker.StateOpen:     BreakerOpen,
+	gobreaker.StateHalfOpen: BreakerHalfOpen,
+}
+
+// windowOfTimeouts and windowBuckets shape the rolling window.
+const (
+	windowOfTimeouts = 10
+	windowBuckets    = 10
+)
+
+// breaker guards one provider. Every call that it admits must report a verdict
+// once; calls have deadlines, so a probe cannot keep it half-open for ever.
+type breaker struct {
+	inner   *gobreaker.TwoStepCircuitBreaker[struct{}]
+	probes  int
+	openFor time.Duration
+	changed func(BreakerState)
+
+	// streak of failures; the library's own count of them decays as its buckets
+	// roll, so that a slow outage would never be noticed. Only its callbacks
+	// touch it, under its lock.
+	streak int
+
+	mu        sync.Mutex // guards the rest; taken inside the library's lock
+	openUntil time.Time
+	news      []BreakerState // not yet told to changed, which must not run under that lock
+}
+
+// newBreaker makes a closed breaker. stretch, in [0, 1), sets this replica's
+// probes apart from others'.
+func newBreaker(c BreakerConfig, timeout time.Duration, stretch float64, changed func(BreakerState)) *breaker {
+	window := max(c.Window, windowOfTimeouts*timeout)
+	b := &breaker{
+		probes:  c.Probes,
+		openFor: c.OpenFor + time.Duration(stretch*float64(c.OpenFor)/5),
+		changed: changed,
+	}
+	b.inner = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		MaxRequests:  uint32(c.Probes),
+		Interval:     window,
+		BucketPeriod: window / windowBuckets,
+		Timeout:      b.openFor,
+		IsExcluded:   func(err error) bool { return errors.Is(err, neutral) },
+		IsSuccessful: b.count,
+		ReadyToTrip: func(counts gobreaker.Counts) bool {
+			judged := counts.TotalSuccesses + counts.TotalFailures
+			return b.streak >= c.Failures ||
+				judged >= uint32(c.Least) && float64(counts.TotalFailures) >= c.Ratio*float64(judged)
+		},
+		OnStateChange: b.note,
+	})
+	return b
+}
+
+// verdict is what a call's outcome says about the vendor's health, in the form
+// that the library takes.
+type verdict error
+
+var (
+	healthy verdict
+	failing verdict = errors.New("failing")
+	neutral verdict = errors.New("neutral")
+)
+
+// verdictOn judges an outcome. Suppressed is a sound answer; a pending job is
+// one too.
+func verdictOn(outcome enrich.Outcome) verdict {
+	switch {
+	case outcome.Failure():
+		return failing
+	case outcome.Authoritative(), outcome == enrich.Pending:
+		return healthy
+	default:
+		return neutral
+	}
+}
+
+// allow admits a call, whose verdict must be reported once, or returns false.
+func (b *breaker) allow() (report func(verdict), ok bool) {
+	done, err := b.inner.Allow()
+	b.tell()
+	if err != nil {
+		return nil, false
+	}
+	return func(v verdict) {
+		done(v)
+		b.tell()
+	}, true
+}
+
+// ready tells whether a call would be admitted now, and if not when one may be:
+// zero when that depends on probes under way.
+func (b *breaker) ready() (at time.Time, ok bool) {
+	state, until := b.current()
+	switch state {
+	case BreakerOpen:
+		return until, false
+	case BreakerHalfOpen:
+		counts := b.inner.Counts()
+		return time.Time{}, int(counts.Requests-counts.TotalExclusions) < b.probes
+	default:
+		return time.Time{}, true
+	}
+}
+
+// current returns the state, and until when an open breaker stays so.
+func (b *breaker) current() (BreakerState, time.Time) {
+	state := breakerStates[b.inner.State()]
+	b.tell()
+	if state != BreakerOpen {
+		return state, time.Time{}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return state, b.openUntil
+}
+
+func (b *breaker) count(err error) (success bool) {
+	if err != nil {
+		b.streak++
+		return false
+	}
+	b.streak = 0
+	return true
+}
+
+func (b *breaker) note(_ string, _, to gobreaker.State) {
+	b.streak = 0
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if to == gobreaker.StateOpen {
+		b.openUntil = time.Now().Add(b.openFor)
+	}
+	b.news = append(b.news, breakerStates[to])
+}
+
+// tell passes on the changes since it was last called.
+func (b *breaker) tell() {
+	b.mu.Lock()
+	news := b.news
+	b.news = nil
+	b.mu.Unlock()
+	for _, state := range news {
+		b.changed(state)
+	}
+}

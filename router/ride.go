@@ -1,0 +1,250 @@
+package router
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/providers"
+)
+
+// ride is a walk on the first leg of its plan: it asks the provider, repeats,
+// polls and goes on as the reactions say, until others are to be asked.
+type ride struct {
+	*walk
+	leg leg
+	*progress
+	// until is when this leg must have ended, earlier than the walk's deadline
+	// while others may follow.
+	until time.Time
+	// idleSince is when the leg began or its last exchange ended.
+	idleSince time.Time
+}
+
+func (w *walk) ride(l leg) {
+	now := time.Now()
+	r := ride{walk: w, leg: l, progress: &w.progress[l.index], until: w.deadline, idleSince: now}
+	if l.others {
+		ready := now
+		if l.readyAt.After(now) {
+			ready = l.readyAt
+		}
+		r.until = w.deadline.Add(-min(w.config.Keep, w.deadline.Sub(ready)/2))
+	}
+	if r.job.step == nil && !r.begin() {
+		return
+	}
+	for wait := time.Until(r.notBefore); ; {
+		if !sleep(w.ctx, wait) {
+			r.leave(reaction{reason: enrich.ReasonOutOfTime})
+			return
+		}
+		answer, refusal := w.exchange(w.ctx, r.call.route, r.question())
+		if refusal != nil {
+			r.refused(refusal)
+			return
+		}
+		r.record(answer)
+		reaction := react(r.situation(answer))
+		if !r.apply(reaction, answer.reply) {
+			return
+		}
+		wait = reaction.wait
+	}
+}
+
+// begin opens a look-up and takes its price from the purse. It fails when the
+// request's other subject was faster; the next plan says so.
+func (r *ride) begin() bool {
+	r.job = job{wanted: r.leg.wanted, price: r.call.priceOf(r.leg.wanted)}
+	if !r.ask.Purse.Reserve(r.job.price) {
+		r.job = job{}
+		return false
+	}
+	r.call.retries.firstCall()
+	return true
+}
+
+// question is the leg's next exchange.
+func (r *ride) question() question {
+	wanted := make([]enrich.Attribute, 0, r.job.wanted.size())
+	for bit := range r.job.wanted.all {
+		wanted = append(wanted, attributes[r.call.kind][bit])
+	}
+	acquireBy := r.until.Add(-r.config.MinAttempt)
+	if patient := time.Now().Add(r.config.Patience.In(r.ask.Lane)); r.leg.ready && patient.Before(acquireBy) {
+		acquireBy = patient
+	}
+	return question{
+		query:     providers.Query{Subject: r.ask.Subject, Wanted: wanted, IdempotencyKey: r.ask.IdempotencyKey, Step: r.job.step},
+		spend:     r.spend(r.progress),
+		acquireBy: acquireBy,
+		deadline:  r.until,
+		fair:      r.config.Breaker.Fair,
+	}
+}
+
+// maxRefused is how often a quota or breaker may refuse what its forecast
+// promised before a request gives up on the provider.
+const maxRefused = 5
+
+// refused takes in that the vendor was not called.
+func (r *ride) refused(refusal *Refusal) {
+	r.refusedTimes++
+	r.notBefore = refusal.ReadyAt
+	if r.job.step == nil {
+		r.end()
+	}
+	if r.refusedTimes == maxRefused {
+		r.spent, r.readyAt, r.pause = refusal.Reason, refusal.ReadyAt, refusal.Pause
+	}
+	r.debug("not called", r.call, slog.String("reason", refusal.Reason), slog.Time("ready_at", refusal.ReadyAt))
+}
+
+// record notes an exchange in the attempts and tells observers.
+func (r *ride) record(a answer) {
+	attempt := enrich.Attempt{
+		Provider: r.call.name,
+		Outcome:  a.reply.Outcome,
+		Waited:   a.began.Sub(r.idleSince),
+		Took:     a.took,
+		Charged:  a.reply.Charge,
+	}
+	r.idleSince = a.began.Add(a.took)
+	r.attempts = append(r.attempts, attempt)
+	r.observer.Called(Exchange{Attempt: attempt, Operation: r.job.operation(r.call), Account: r.ask.Account.Name, Lane: r.ask.Lane})
+	for _, attribute := range a.reply.Drift {
+		r.observer.Drifted(r.call.name, attribute)
+	}
+	switch {
+	case a.reply.Charge.Known:
+		r.job.charged += a.reply.Charge.Micros
+	case a.reply.Outcome != enrich.Pending:
+		r.job.unknown = true
+	}
+	if !a.reply.Outcome.Authoritative() && a.reply.Outcome != enrich.Pending {
+		r.failures++
+	}
+	r.debug("answered", r.call, slog.String("outcome", string(a.reply.Outcome)), slog.Duration("waited", attempt.Waited),
+		slog.Duration("took", attempt.Took), slog.Any("error", a.reply.Err))
+}
+
+func (r *ride) situation(a answer) situation {
+	s := situation{
+		reply:               a.reply,
+		poll:                r.job.step != nil && r.job.step.Poll,
+		cut:                 a.cut,
+		failures:            r.failures,
+		attempts:            r.config.Attempts,
+		resubmitted:         r.resubmitted,
+		retry:               r.call.retries.has(),
+		now:                 time.Now(),
+		latest:              r.until.Add(-r.config.MinAttempt),
+		last:                r.deadline.Add(-r.config.MinAttempt),
+		patience:            -1,
+		backoff:             r.config.Backoff.before(r.failures),
+		random:              r.random(),
+		pollEvery:           r.call.vendor.pollEvery,
+		pause:               r.call.vendor.pause,
+		block:               r.config.BlockPause,
+		askBeyondSuppressed: r.config.AskBeyondSuppressed,
+	}
+	if r.leg.ready {
+		s.patience = r.config.Patience.In(r.ask.Lane)
+	}
+	return s
+}
+
+// apply carries a reaction out and tells whether the leg goes on after its
+// wait.
+func (r *ride) apply(do reaction, reply providers.Reply) (goesOn bool) {
+	r.close(do)
+	r.debug(string(do.move), r.call, slog.String("reason", do.reason), slog.Duration("wait", do.wait))
+	switch do.move {
+	case settle:
+		r.learn(reply)
+		r.end()
+		return false
+	case stop:
+		r.learn(reply)
+		r.end()
+		r.stopped = do.reason
+		return false
+	case follow:
+		r.job.step = reply.Next
+		return true
+	case park:
+		r.job.step, r.notBefore = reply.Next, time.Now().Add(do.wait)
+		return false
+	case again, yield:
+		if do.reason != string(enrich.RateLimited) {
+			r.call.retries.take()
+		}
+		r.observer.Retried(r.call.name, do.reason)
+		if do.move == again {
+			return true
+		}
+		r.notBefore = time.Now().Add(do.wait)
+		if r.job.step == nil {
+			r.end()
+		}
+		return false
+	case anew:
+		r.resubmitted = true
+		r.observer.Retried(r.call.name, do.reason)
+		r.end()
+		return r.begin()
+	default:
+		r.leave(do)
+		return false
+	}
+}
+
+// close shuts the provider, one of its operations, or it for this subject.
+func (r *ride) close(do reaction) {
+	if do.pause != "" {
+		r.quota.Pause(r.call.name, do.until, do.pause)
+		r.observer.Paused(r.call.name, do.until, do.pause)
+		r.debug("paused", r.call, slog.String("reason", string(do.pause)), slog.Time("until", do.until))
+	}
+	if do.forbid {
+		r.call.forbidden.Store(true)
+		do.pause = enrich.PausedByScope
+	}
+	if do.remember {
+		r.Router.refusals.add(r.call.name, r.ask.Subject)
+	}
+	if do.forbid || do.pause != "" && do.until.IsZero() {
+		r.log.Error("a provider needs the operator", "provider", r.call.name, "operation", r.call.operation, "reason", string(do.pause))
+	}
+}
+
+// leave gives up on the call for this request.
+func (r *ride) leave(do reaction) {
+	r.spent, r.readyAt, r.pause = do.reason, do.until, do.pause
+	if r.job.step != nil {
+		r.job.unknown = true // a job that is left behind may still be charged
+	}
+	r.end()
+}
+
+// end closes the look-up: what it did not charge goes back to the purse.
+func (r *ride) end() {
+	r.ask.Purse.Settle(r.job.price, enrich.Charge{Micros: r.job.charged, Known: !r.job.unknown})
+	r.job = job{}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,228 @@
+// Package router asks the right providers, in the right order, within one
+// deadline. It plans which calls can help in time and walks them until nothing
+// is missing, and it alone repeats a call.
+//
+// A route is the one guarded way to a provider. Its order, from the outside
+// in, is said here once and built in [Router.exchange]:
+//
+//	retry around quota around breaker around call
+//
+// so a repeated call takes a fresh token, a token is never waited for while a
+// probe of a half-open breaker is held, and no vendor is called unseen.
+//
+//	Find ─► plan ──────► leg ─► quota ─► breaker ─► call ─► reaction
+//	          ▲  drops      ▲                                   │
+//	          │             └── again, poll, next step ◄────────┤
+//	          └──────────────── next provider ◄─────────────────┘
+//
+// The plan and the reaction are pure: state in, a decision with its reason out.
+// The reason is the same word in the answer, in logs, metrics and spans.
+package router
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// Parts are what a Router works with.
+type Parts struct {
+	Config Config
+	// Providers in the listed order: primary, secondary, …
+	Providers []Provider
+	// Quota says when a provider may be called.
+	Quota Quota
+	// Observer is told what happens; nil: nobody.
+	Observer Observer
+	// Log receives decisions and what an operator must know; nil: nothing.
+	Log *slog.Logger
+	// Random returns numbers in [0, 1) for jitter, from any goroutine; nil: the
+	// random generator of the process.
+	Random func() float64
+}
+
+// Router finds facts by asking providers. It is safe for concurrent use.
+type Router struct {
+	config   Config
+	quota    Quota
+	observer Observer
+	log      *slog.Logger
+	random   func() float64
+	routes   []*route
+	refusals *refusals
+}
+
+var _ enrich.Finder = (*Router)(nil)
+
+// route is the guarded way to one provider: what it can be asked, and what the
+// router has learned of it.
+type route struct {
+	name    string
+	vendor  vendor
+	calls   []*call
+	breaker *breaker
+	retries *retryBudget
+}
+
+// New makes a router. The error joins everything that is wrong with the parts.
+func New(parts Parts) (*Router, error) {
+	if err := parts.validate(); err != nil {
+		return nil, err
+	}
+	r := &Router{
+		config:   parts.Config.WithDefaults(),
+		quota:    parts.Quota,
+		observer: parts.Observer,
+		log:      parts.Log,
+		random:   parts.Random,
+	}
+	if r.observer == nil {
+		r.observer = Unobserved{}
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	if r.random == nil {
+		r.random = rand.Float64
+	}
+	r.refusals = newRefusals(r.config.RememberRefusals, r.config.RefusalsKept)
+	for _, provider := range parts.Providers {
+		r.routes = append(r.routes, r.newRoute(provider))
+	}
+	return r, nil
+}
+
+func (r *Router) newRoute(provider Provider) *route {
+	timeout := provider.Timeout
+	if timeout == 0 {
+		timeout = r.config.AttemptTimeout
+	}
+	rt := &route{
+		name:    provider.Name,
+		vendor:  vendor{Provider: provider.Lookup, timeout: timeout, pollEvery: provider.PollEvery, pause: provider.Pause},
+		retries: newRetryBudget(r.config.RetryRatio),
+	}
+	if rt.vendor.pollEvery == 0 {
+		rt.vendor.pollEvery = r.config.PollEvery
+	}
+	if rt.vendor.pause == 0 {
+		rt.vendor.pause = r.config.Pause
+	}
+	rt.breaker = newBreaker(r.config.Breaker, timeout, r.random(), func(state BreakerState) {
+		r.log.Warn("breaker changed", "provider", rt.name, "state", string(state))
+		r.observer.BreakerChanged(rt.name, state)
+	})
+	for _, offer := range provider.Calls {
+		rt.calls = append(rt.calls, newCall(rt, offer, r.config.MinConfidence))
+	}
+	return rt
+}
+
+// Sources lists the providers that can supply an attribute to an account, in
+// the listed order.
+func (r *Router) Sources(account enrich.Account, a enrich.Attribute) []string {
+	return r.sources(account, a, func(enrich.Micros) bool { return true })
+}
+
+// Included lists those of Sources that supply the attribute without a price of
+// its own. A caller who names no attributes gets nothing from any other.
+func (r *Router) Included(account enrich.Account, a enrich.Attribute) []string {
+	return r.sources(account, a, func(extra enrich.Micros) bool { return extra == 0 })
+}
+
+func (r *Router) sources(account enrich.Account, a enrich.Attribute, at func(extra enrich.Micros) bool) []string {
+	if !mayAsk(account.Attributes, a) {
+		return nil
+	}
+	var names []string
+	for _, rt := range r.routes {
+		if mayAsk(account.Providers, rt.name) && rt.supplies(a, at) {
+			names = append(names, rt.name)
+		}
+	}
+	return names
+}
+
+func (rt *route) supplies(a enrich.Attribute, at func(extra enrich.Micros) bool) bool {
+	bit, ok := bitOf(a)
+	return ok && slices.ContainsFunc(rt.calls, func(c *call) bool {
+		return c.kind == a.Kind() && c.supplies.has(bit) && at(c.extra[bit])
+	})
+}
+
+// mayAsk tells whether a list of an account, of which nil permits everything,
+// permits one thing.
+func mayAsk[T comparable](permitted []T, one T) bool {
+	return permitted == nil || slices.Contains(permitted, one)
+}
+
+// Find asks providers for what is needed, until ctx ends at the latest. Without
+// a deadline in ctx the default retry budget applies.
+func (r *Router) Find(ctx context.Context, ask enrich.Ask) enrich.Found {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, enrich.DefaultRetryBudget)
+		defer cancel()
+	}
+	w := r.newWalk(ctx, ask)
+	for {
+		plan := w.plan()
+		if len(plan.legs) == 0 || w.stopped != "" {
+			return w.found(plan.drops)
+		}
+		w.ride(plan.legs[0])
+	}
+}
+
+// Resume lets a provider be called again whose credentials, plan or credits the
+// operator has put right.
+func (r *Router) Resume(provider string) error {
+	for _, rt := range r.routes {
+		if rt.name == provider {
+			for _, c := range rt.calls {
+				c.forbidden.Store(false)
+			}
+			r.quota.Resume(provider)
+			return nil
+		}
+	}
+	return fmt.Errorf("no provider is named %q", provider)
+}
+
+// Health is what the router knows about one provider.
+type Health struct {
+	Provider string
+	Breaker  BreakerState
+	// OpenUntil is when an open breaker lets the next probe pass; zero unless
+	// it is open.
+	OpenUntil time.Time
+	// Forbidden names the operations that the account may not use.
+	Forbidden []string
+	// HitRate is the learned share of wanted attributes that the provider
+	// knows, from 0 to 1.
+	HitRate float64
+}
+
+// Health reports about every provider, in the listed order.
+func (r *Router) Health() []Health {
+	var all []Health
+	for _, rt := range r.routes {
+		health := Health{Provider: rt.name}
+		health.Breaker, health.OpenUntil = rt.breaker.current()
+		var rate mean
+		for _, c := range rt.calls {
+			if c.forbidden.Load() {
+				health.Forbidden = append(health.Forbidden, c.operation)
+			}
+			rate.add(c.learned.overall())
+		}
+		health.HitRate = rate.value()
+		all = append(all, health)
+	}
+	return all
+}

@@ -1,0 +1,192 @@
+package router
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/providers"
+)
+
+// walk is one Find under way. One goroutine owns it.
+type walk struct {
+	*Router
+	ctx       context.Context
+	ask       enrich.Ask
+	deadline  time.Time
+	missing   set                    // no fact that counts was found yet
+	silent    map[int]enrich.Outcome // answered without a word about the attribute
+	progress  []progress
+	standings []standing
+	planned   plan
+	facts     []enrich.Fact
+	attempts  []enrich.Attempt
+	stopped   string // why nobody is asked any more
+}
+
+// progress is how far a walk has come with one call.
+type progress struct {
+	call *call
+	// open attributes may be asked of it, denied are not the account's to ask,
+	// doubtful are supplied with too little confidence.
+	open, denied, doubtful set
+	// spent is why the call is not made again for this request; readyAt when
+	// another request may have more luck.
+	spent   string
+	readyAt time.Time
+	pause   enrich.PauseReason
+	// failures are exchanges that were not answers, refusedTimes those that never
+	// left.
+	failures, refusedTimes int
+	// notBefore is until when it asked to be left alone.
+	notBefore   time.Time
+	resubmitted bool
+	// job is the look-up under way.
+	job  job
+	told string // the drop that observers were told last
+}
+
+// job is a look-up from its first exchange to its last.
+type job struct {
+	wanted  set
+	price   enrich.Micros
+	step    *providers.Step // the next exchange; nil: the first
+	charged enrich.Micros
+	unknown bool // nobody can say what it charged in all
+}
+
+func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
+	w := &walk{Router: r, ctx: ctx, ask: ask, silent: map[int]enrich.Outcome{}}
+	w.deadline, _ = ctx.Deadline()
+	now := time.Now()
+	for _, rt := range r.routes {
+		barred := ""
+		if r.refusals.has(rt.name, ask.Subject, now) {
+			barred = string(enrich.InvalidInput)
+		}
+		permitted := mayAsk(ask.Account.Providers, rt.name)
+		for _, c := range rt.calls {
+			if c.kind == ask.Subject.Kind() {
+				p := progress{call: c, spent: barred}
+				p.sort(ask, permitted)
+				w.progress = append(w.progress, p)
+			}
+		}
+	}
+	for _, need := range ask.Needs {
+		if bit, ok := bitOf(need.Attribute); ok {
+			w.missing = w.missing.with(bit)
+		}
+	}
+	w.standings = make([]standing, len(w.progress))
+	return w
+}
+
+// sort puts each need that the call can supply into its set.
+func (p *progress) sort(ask enrich.Ask, permitted bool) {
+	for _, need := range ask.Needs {
+		bit, ok := bitOf(need.Attribute)
+		if !ok || !p.call.supplies.has(bit) || !slices.Contains(need.Sources, p.call.name) {
+			continue
+		}
+		switch {
+		case !permitted || !mayAsk(ask.Account.Attributes, need.Attribute):
+			p.denied = p.denied.with(bit)
+		case !p.call.trusted.has(bit):
+			p.doubtful = p.doubtful.with(bit)
+		default:
+			p.open = p.open.with(bit)
+		}
+	}
+}
+
+// plan looks at where every call stands and decides.
+func (w *walk) plan() plan {
+	c := circumstances{
+		now:      time.Now(),
+		latest:   w.deadline.Add(-w.config.MinAttempt),
+		missing:  w.missing,
+		patience: w.config.Patience.In(w.ask.Lane),
+		cheapest: w.config.Order == Cheapest,
+		purse:    w.ask.Purse,
+	}
+	if w.ctx.Err() != nil {
+		c.latest = time.Time{}
+	}
+	for i := range w.progress {
+		w.standings[i] = w.stand(&w.progress[i], c)
+	}
+	w.planned = w.planned.decide(c, w.standings)
+	for _, d := range w.planned.drops {
+		p := &w.progress[d.index]
+		if p.told != d.reason && p.spent == "" {
+			p.told = d.reason
+			w.observer.Dropped(d.call.name, d.call.operation, d.reason)
+			w.debug("dropped", d.call, slog.String("reason", d.reason))
+		}
+	}
+	return w.planned
+}
+
+// stand tells where a call stands.
+func (w *walk) stand(p *progress, c circumstances) standing {
+	s := standing{call: p.call, open: p.open, barred: p.spent, readyAt: p.readyAt, pause: p.pause, parked: p.job.asked()}
+	switch {
+	case s.can()&c.missing == 0 || s.barred != "":
+		return s
+	case p.call.forbidden.Load():
+		s.barred = string(enrich.Forbidden)
+		return s
+	}
+	s.readyAt = time.Time{}
+	if until, ok := p.call.breaker.ready(); !ok {
+		s.barred, s.readyAt = enrich.ReasonBreakerOpen, until
+		return s
+	}
+	if refusal := w.quota.Forecast(w.spend(p)); refusal.Reason != "" {
+		s.readyAt, s.waiting, s.pause = refusal.ReadyAt, refusal.Reason, refusal.Pause
+	}
+	if p.notBefore.After(c.now) && p.notBefore.After(s.readyAt) && (s.waiting == "" || !s.readyAt.IsZero()) {
+		s.readyAt = p.notBefore
+		if s.waiting == "" {
+			s.waiting = enrich.ReasonPaused
+		}
+	}
+	return s
+}
+
+// asked is what a job under way was asked for; 0 when none is under way.
+func (j job) asked() set {
+	if j.step == nil {
+		return 0
+	}
+	return j.wanted
+}
+
+func (j job) operation(c *call) string {
+	if j.step == nil {
+		return c.operation
+	}
+	return j.step.Operation
+}
+
+// spend is the call's next exchange as limits count it. A look-up pays with its
+// first.
+func (w *walk) spend(p *progress) Spend {
+	s := Spend{Provider: p.call.name, Operation: p.job.operation(p.call), Account: w.ask.Account.Name, Weight: w.ask.Account.Weight, Lane: w.ask.Lane}
+	if p.job.step == nil {
+		s.Entities, s.Price = 1, max(p.job.price, p.call.price)
+	}
+	return s
+}
+
+func (w *walk) debug(message string, c *call, attrs ...slog.Attr) {
+	if !w.log.Enabled(w.ctx, slog.LevelDebug) {
+		return
+	}
+	attrs = append(attrs, slog.String("provider", c.name), slog.String("operation", c.operation),
+		slog.String("account", w.ask.Account.Name), slog.String("lane", string(w.ask.Lane)))
+	w.log.LogAttrs(w.ctx, slog.LevelDebug, message, attrs...)
+}
