@@ -91,9 +91,9 @@ func (s *Service) compose(question question, person, company looked) (Answer, er
 
 func (s *Service) composePart(answer *Answer, question question, part part, looked looked) {
 	fresh := func(fact Fact) bool {
-		return fact.State == StateValue && question.now.Before(s.Freshness.freshUntil(fact, question.maxAge))
+		return fact.State == StateValue && question.now.Before(s.Config.Freshness.freshUntil(fact, question.maxAge))
 	}
-	stale := s.Freshness.usable(question.now)
+	stale := s.Config.Freshness.usable(question.now)
 	if question.maxAge > 0 {
 		stale = fresh
 	}
@@ -106,7 +106,7 @@ func (s *Service) composePart(answer *Answer, question question, part part, look
 			answer.Gaps[attribute] = s.gap(question, attribute, looked)
 			continue
 		}
-		provenance := Provenance{Fact: best, FreshUntil: s.Freshness.freshUntil(best, 0)}
+		provenance := Provenance{Fact: best, FreshUntil: s.Config.Freshness.freshUntil(best, 0)}
 		if looked.recalled.holds(best) {
 			provenance.Tier = looked.tier
 		}
@@ -123,7 +123,7 @@ func (s *Service) gap(question question, attribute Attribute, looked looked) Gap
 	if len(sources) == 0 {
 		return Gap{Kind: GapNotAsked, Reason: ReasonNoSource}
 	}
-	if _, open := s.Freshness.need(looked.record, attribute, sources, question.now, question.maxAge); open && question.cache == CacheOnly {
+	if _, open := s.Config.Freshness.need(looked.record, attribute, sources, question.now, question.maxAge); open && question.cache == CacheOnly {
 		return Gap{Kind: GapNotAsked, Reason: ReasonCacheOnly}
 	}
 	for _, fact := range looked.record.About(attribute) {

@@ -1,7 +1,6 @@
 package enrich
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -49,9 +48,8 @@ func (f Freshness) WithDefaults() Freshness {
 	return f
 }
 
-// Validate reports every field that cannot be obeyed.
-func (f Freshness) Validate() error {
-	var problems []error
+// problems reports every field that cannot be obeyed.
+func (f Freshness) problems() (problems []error) {
 	for name, freshFor := range f.Attributes {
 		if _, ok := SpecOf(name); !ok {
 			problems = append(problems, fmt.Errorf("attributes: the contract has no attribute %q", name))
@@ -60,7 +58,7 @@ func (f Freshness) Validate() error {
 			problems = append(problems, fmt.Errorf("attributes: %s must be fresh for longer than %s", name, freshFor))
 		}
 	}
-	return errors.Join(problems...)
+	return problems
 }
 
 // freshUntil is when a value stops being fresh, for a caller who accepts none

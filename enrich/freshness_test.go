@@ -58,12 +58,12 @@ func TestKeepUntilCoversEveryUse(t *testing.T) {
 	}
 }
 
-func TestFreshnessValidate(t *testing.T) {
-	if err := (Freshness{}).Validate(); err != nil {
+func TestConfigValidate(t *testing.T) {
+	if err := (Config{}).Validate(); err != nil {
 		t.Errorf("the zero value is refused: %v", err)
 	}
-	err := Freshness{Attributes: map[Attribute]time.Duration{"person.shoe_size": day, "person.title": -1}}.Validate()
-	if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != 2 {
-		t.Errorf("Validate = %v, want both problems", err)
+	err := Config{RetryBudget: -1, Freshness: Freshness{Attributes: map[Attribute]time.Duration{"person.shoe_size": day, "person.title": -1}}}.Validate()
+	if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != 3 {
+		t.Errorf("Validate = %v, want all three problems", err)
 	}
 }

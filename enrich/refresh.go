@@ -47,7 +47,7 @@ func (s *Service) staleAnswers(question question, needs []Need, known Record) bo
 		return false
 	}
 	for _, need := range needs {
-		if _, ok := known.Best(need.Attribute, s.Freshness.usable(question.now)); !ok {
+		if _, ok := known.Best(need.Attribute, s.Config.Freshness.usable(question.now)); !ok {
 			return false
 		}
 	}
@@ -63,7 +63,7 @@ func (s *Service) refreshInBackground(question question, part part, needs []Need
 	question.lane, question.purse = Bulk, nil
 	s.flights.landing.Go(func() {
 		defer s.refreshes.end()
-		ctx, cancel := context.WithTimeout(context.Background(), s.retryBudget())
+		ctx, cancel := context.WithTimeout(context.Background(), s.Config.RetryBudget)
 		defer cancel()
 		// Whoever began the flight gets the same facts; a failure leaves the
 		// stale value, and the next request tries again.

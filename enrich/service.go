@@ -17,20 +17,14 @@ type Service struct {
 	Cache Recall
 	// Finder asks providers for the rest.
 	Finder Finder
-	// Freshness says how long facts count.
-	Freshness Freshness
-	// RetryBudget is all the time an answer may take when the request sets
-	// none. Zero: DefaultRetryBudget.
-	RetryBudget time.Duration
+	// Config is obeyed; its defaults must be set.
+	Config Config
 	// Log receives what callers cannot be told.
 	Log *slog.Logger
 
 	flights   flights
 	refreshes refreshes
 }
-
-// DefaultRetryBudget is all the time an answer may take by default.
-const DefaultRetryBudget = 45 * time.Second
 
 // Enrich answers one request. The error is an [Error]; "the vendors do not
 // know" is an answer, and so is a part of what was wanted.
@@ -124,7 +118,7 @@ func (s *Service) find(ctx context.Context, question question, part part, needs 
 		IdempotencyKey: question.idempotencyKey,
 	})
 	if !found.Record.IsEmpty() {
-		s.Cache.Remember(context.WithoutCancel(ctx), part.subject.Key(), found.Record, s.Freshness.KeepUntil(found.Record))
+		s.Cache.Remember(context.WithoutCancel(ctx), part.subject.Key(), found.Record, s.Config.Freshness.KeepUntil(found.Record))
 	}
 	return found
 }
@@ -134,7 +128,7 @@ func (s *Service) needs(question question, part part, counts Record) []Need {
 	var needs []Need
 	for _, attribute := range part.wanted {
 		sources := s.Finder.Sources(question.account, attribute)
-		if need, missing := s.Freshness.need(counts, attribute, sources, time.Now(), question.maxAge); missing {
+		if need, missing := s.Config.Freshness.need(counts, attribute, sources, time.Now(), question.maxAge); missing {
 			needs = append(needs, need)
 		}
 	}

@@ -119,7 +119,7 @@ func newService(t *testing.T, find func(context.Context, Ask) Found) (*Service, 
 		Normalizer: normalizer,
 		Cache:      &memory{records: map[string]Record{}},
 		Finder:     finder,
-		Freshness:  Freshness{}.WithDefaults(),
+		Config:     Config{}.WithDefaults(),
 		Log:        slog.New(slog.DiscardHandler),
 	}, finder
 }

@@ -50,7 +50,7 @@ func (s *Service) understand(request Request) (question, error) {
 		q.lane = Interactive
 	}
 	if q.budget <= 0 {
-		q.budget = s.retryBudget()
+		q.budget = s.Config.RetryBudget
 	}
 	if request.MaxCost != nil {
 		q.purse = NewPurse(*request.MaxCost)
@@ -179,11 +179,4 @@ func (q *question) defaultIdempotencyKey() string {
 	}
 	sum := sha256.Sum256([]byte(q.domain.String() + ":" + q.now.UTC().Format(time.DateOnly)))
 	return hex.EncodeToString(sum[:])
-}
-
-func (s *Service) retryBudget() time.Duration {
-	if s.RetryBudget > 0 {
-		return s.RetryBudget
-	}
-	return DefaultRetryBudget
 }
