@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/enrichd/enrichd/email"
 )
 
@@ -29,15 +31,23 @@ type Service struct {
 // Enrich answers one request. The error is an [Error]; "the vendors do not
 // know" is an answer, and so is a part of what was wanted.
 func (s *Service) Enrich(ctx context.Context, request Request) (Answer, error) {
-	question, err := s.understand(request)
+	ctx, span := tracer.Start(ctx, "enrich")
+	defer span.End()
+
+	question, err := s.understand(ctx, request)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, failed(span, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, question.budget)
 	defer cancel()
 
 	person, company := s.lookBoth(ctx, question)
-	return s.compose(question, person, company)
+	answer, err := s.compose(question, person, company)
+	if err != nil {
+		return Answer{}, failed(span, err)
+	}
+	span.SetAttributes(attribute.String("outcome", answer.Completeness.String()))
+	return answer, nil
 }
 
 // Close lets no refresh begin any more and waits until the look-ups under way
@@ -74,7 +84,7 @@ func (s *Service) look(ctx context.Context, question question, part part) looked
 		return looked{}
 	}
 	key := part.subject.Key()
-	recalled, tier := s.Cache.Recall(ctx, key)
+	recalled, tier := s.recall(ctx, key)
 	result := looked{record: recalled, recalled: recalled, tier: tier}
 
 	counts := recalled
@@ -118,7 +128,7 @@ func (s *Service) find(ctx context.Context, question question, part part, needs 
 		IdempotencyKey: question.idempotencyKey,
 	})
 	if !found.Record.IsEmpty() {
-		s.Cache.Remember(context.WithoutCancel(ctx), part.subject.Key(), found.Record, s.Config.Freshness.KeepUntil(found.Record))
+		s.remember(ctx, part.subject.Key(), found.Record)
 	}
 	return found
 }

@@ -1,6 +1,7 @@
 package enrich
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -36,7 +37,7 @@ type part struct {
 
 // understand reads the request. A bad one ends here, before any cache or
 // vendor sees it.
-func (s *Service) understand(request Request) (question, error) {
+func (s *Service) understand(ctx context.Context, request Request) (question, error) {
 	q := question{
 		account:        request.Account,
 		lane:           request.Lane,
@@ -55,7 +56,10 @@ func (s *Service) understand(request Request) (question, error) {
 	if request.MaxCost != nil {
 		q.purse = NewPurse(*request.MaxCost)
 	}
-	if err := s.identify(&q, request); err != nil {
+	_, span := tracer.Start(ctx, "normalize")
+	err := s.identify(&q, request)
+	span.End()
+	if err != nil {
 		return question{}, err
 	}
 	if q.idempotencyKey == "" {
