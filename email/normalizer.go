@@ -74,50 +74,71 @@ func NormalizeDomain(raw string) (Domain, error) { return standard().NormalizeDo
 // Normalize returns the one address in raw, or an [*Error] that says why there
 // is none. Raw may be anything up to megabytes of arbitrary bytes.
 func (n *Normalizer) Normalize(raw string) (Address, error) {
-	a, err := n.normalize(raw)
+	if a, ok := n.plain(raw); ok {
+		return a, nil
+	}
+	a, err := n.parse(raw)
 	if err != nil {
 		return Address{}, err
 	}
 	return a, nil
 }
 
-func (n *Normalizer) normalize(raw string) (Address, *Error) {
+// parse takes raw through the whole pipeline, and the result once more: it must
+// come back unchanged. A guard that looks at the input alone could be passed by
+// wrapping, and this closes every such way.
+func (n *Normalizer) parse(raw string) (Address, *Error) {
 	if len(raw) > MaxInput {
 		return Address{}, refuse(ClassTooLong, MaxInput, "the input is longer than any address can be")
 	}
-	s := strings.TrimSpace(raw)
-	if i := strings.LastIndexByte(s, '<'); i >= 0 {
-		s = s[i+1:]
-	}
-	s = strings.TrimRight(s, "> ,;")
-	if s == "" {
-		return Address{}, refuse(ClassEmpty, -1, "there is no text")
-	}
-	at := strings.IndexByte(s, '@')
-	switch {
-	case at < 0:
-		return Address{}, refuse(ClassNoAt, -1, "there is no @")
-	case at == 0:
-		return Address{}, refuse(ClassLocalEmpty, -1, "there is nothing before the @")
-	case strings.Count(s, "@") > 1:
-		return Address{}, refuse(ClassExtraAt, -1, "there is more than one @")
-	case strings.ContainsAny(s[:at], " ,;:<>()[]\\\"\r\n\t"):
-		return Address{}, refuse(ClassLocalInvalid, -1, "the local part has a character that is not allowed")
-	}
-	domain, err := toASCII(s[at+1:])
+	p := parse{n: n}
+	m, err := p.run(raw)
 	if err != nil {
 		return Address{}, err
+	}
+	whole := m.local + "@" + m.domain
+	if _, ok := n.plain(whole); !ok {
+		again, err := (&parse{n: n}).run(whole)
+		if err != nil {
+			err.Offset = -1
+			return Address{}, err
+		}
+		if !again.same(m) {
+			return Address{}, refuse(ClassAmbiguous, -1, "the address changes when it is normalized again")
+		}
+	}
+	return n.address(m, whole, p.repairs), nil
+}
+
+// plain is the fast path for what most inputs are: lower-case letters, digits
+// and harmless punctuation, canonical as they stand. It reports false for
+// everything that needs a closer look.
+func (n *Normalizer) plain(raw string) (Address, bool) {
+	if len(raw) > maxAddress {
+		return Address{}, false
+	}
+	at := strings.IndexByte(raw, '@')
+	if at <= 0 || at > maxLocal {
+		return Address{}, false
+	}
+	local, domain := raw[:at], raw[at+1:]
+	for i := 0; i < len(local); i++ {
+		c := local[i]
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '+' {
+			continue
+		}
+		if c != '.' || i == 0 || i == len(local)-1 || local[i-1] == '.' {
+			return Address{}, false
+		}
+	}
+	if domain == "" || domain[len(domain)-1] < 'a' || strings.Contains(domain, acePrefix) || checkName(domain) != nil {
+		return Address{}, false
 	}
 	h, err := n.host(domain)
-	if err != nil {
-		return Address{}, err
+	if err != nil || !n.config.AcceptPlaceholders && isPlaceholderAddress(local, h.registrable.name) {
+		return Address{}, false
 	}
-	local := lowerASCII(s[:at])
-	f := &facts{text: local + "@" + domain, host: h, at: len(local), profile: n.profile}
-	if tag, _, _ := strings.Cut(local, "+"); n.lists.role.has(tag) {
-		f.flags |= flagRole
-	}
-	return Address{f: f}, nil
+	return n.address(mailbox{local, domain, h}, raw, 0), true
 }
 
 // NormalizeDomain returns the registrable domain in raw, which may be a name as

@@ -1,0 +1,101 @@
+package email
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// mailbox is a normalized address before it becomes an Address.
+type mailbox struct {
+	local, domain string
+	host          *host
+}
+
+func (m mailbox) same(other mailbox) bool { return m.local == other.local && m.domain == other.domain }
+
+// mailbox reads t, which holds one word with an @ and no packaging.
+func (p *parse) mailbox(t text) (mailbox, *Error) {
+	at := atSign(t.s, 0)
+	if at < 0 {
+		return p.none(t)
+	}
+	if bad := strings.Index(t.s, "\ufffd"); bad >= 0 {
+		return mailbox{}, refuse(ClassBadEncoding, t.pos(bad), "the address has bytes that are not UTF-8")
+	}
+	if second := atSign(t.s, at+1); second >= 0 {
+		if between := t.s[at+1 : second]; joinsAddresses(between) {
+			return mailbox{}, refuse(ClassMultiple, t.pos(second), "there is more than one address")
+		}
+		return mailbox{}, refuse(ClassExtraAt, t.pos(second), "there is more than one @")
+	}
+	local, err := p.local(t.cut(0, at), t.pos(at))
+	if err != nil {
+		return mailbox{}, err
+	}
+	domain, h, err := p.domain(t.cut(at+1, len(t.s)))
+	if err != nil {
+		return mailbox{}, err
+	}
+	if len(local)+1+len(domain) > maxAddress {
+		return mailbox{}, refuse(ClassTooLong, t.pos(0), "the address is longer than 254 octets")
+	}
+	if !p.n.config.AcceptPlaceholders && isPlaceholderAddress(local, h.registrable.name) {
+		return mailbox{}, refuse(ClassPlaceholder, t.pos(0), "the address is one that people type to fill a field")
+	}
+	return mailbox{local, domain, h}, nil
+}
+
+// joinsAddresses reports whether the text between two @ signs is a domain, a
+// separator and another local part.
+func joinsAddresses(between string) bool {
+	sep := strings.IndexAny(between, `/\|&:<>`)
+	return sep > 0 && strings.Contains(between[:sep], ".")
+}
+
+// domain reads the part behind the @.
+func (p *parse) domain(t text) (string, *host, *Error) {
+	ascii, err := toASCII(t.s)
+	if err == nil {
+		var h *host
+		if h, err = p.n.host(ascii); err == nil {
+			p.changed(t.s, ascii, repairIDNA)
+			return ascii, h, nil
+		}
+		if len(ascii) != len(t.s) {
+			err.Offset = 0 // it counts bytes of the converted name
+		}
+	}
+	err.Offset = t.pos(min(err.Offset, len(t.s)))
+	return "", nil, err
+}
+
+// changed notes the repair that turned from into to.
+func (p *parse) changed(from, to string, other repairs) {
+	switch {
+	case from == to:
+	case isASCII(from):
+		p.repairs |= repairLowercase
+	default:
+		p.repairs |= other
+	}
+}
+
+// address builds the Address of a mailbox. The role of a local part is that of
+// its text before a tag.
+func (n *Normalizer) address(m mailbox, whole string, done repairs) Address {
+	f := &facts{text: whole, host: m.host, at: len(m.local), profile: n.profile, repairs: done}
+	base := m.local
+	if plus := strings.IndexByte(base, '+'); plus > 0 {
+		base = base[:plus]
+	}
+	if n.lists.role.has(base) {
+		f.flags |= flagRole
+	}
+	for i := 0; i < len(m.local); i++ {
+		if m.local[i] >= utf8.RuneSelf {
+			f.flags |= flagSMTPUTF8
+			break
+		}
+	}
+	return Address{f: f}
+}
