@@ -34,7 +34,8 @@ type situation struct {
 	failures, attempts int
 	// resubmitted tells that an expired job was begun anew before.
 	resubmitted bool
-	// retry tells that the provider's retry ratio has one left.
+	// retry tells that a failed call may be repeated: the provider's retry ratio
+	// has one left, and its breaker lets it pass.
 	retry bool
 
 	now time.Time

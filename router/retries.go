@@ -29,13 +29,6 @@ func (b *retryBudget) firstCall() {
 	b.left = min(b.left+b.ratio, mostRetries)
 }
 
-// has tells whether a repeat is left.
-func (b *retryBudget) has() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.left >= 1
-}
-
 // take spends a repeat and returns false if none is left.
 func (b *retryBudget) take() bool {
 	b.mu.Lock()
@@ -45,4 +38,11 @@ func (b *retryBudget) take() bool {
 	}
 	b.left--
 	return true
+}
+
+// putBack returns a repeat that was not made.
+func (b *retryBudget) putBack() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left = min(b.left+1, mostRetries)
 }

@@ -46,7 +46,7 @@ func (w *walk) ride(l leg) {
 			return
 		}
 		r.record(answer)
-		reaction := react(r.situation(answer))
+		reaction := r.react(answer)
 		if !r.apply(reaction, answer.reply) {
 			return
 		}
@@ -130,6 +130,23 @@ func (r *ride) record(a answer) {
 		slog.Duration("took", attempt.Took), slog.Any("error", a.reply.Err))
 }
 
+// react decides on a failure with one of the provider's repeats in hand, so that
+// callers side by side cannot spend the same one.
+func (r *ride) react(a answer) reaction {
+	s := r.situation(a)
+	if !a.reply.Outcome.Failure() {
+		return react(s)
+	}
+	if _, ready := r.call.breaker.ready(); ready {
+		s.retry = r.call.retries.take()
+	}
+	do := react(s)
+	if s.retry && do.move != again && do.move != yield {
+		r.call.retries.putBack()
+	}
+	return do
+}
+
 func (r *ride) situation(a answer) situation {
 	s := situation{
 		reply:               a.reply,
@@ -138,7 +155,6 @@ func (r *ride) situation(a answer) situation {
 		failures:            r.failures,
 		attempts:            r.config.Attempts,
 		resubmitted:         r.resubmitted,
-		retry:               r.call.retries.has(),
 		now:                 time.Now(),
 		latest:              r.until.Add(-r.config.MinAttempt),
 		last:                r.deadline.Add(-r.config.MinAttempt),
@@ -178,9 +194,6 @@ func (r *ride) apply(do reaction, reply providers.Reply) (goesOn bool) {
 		r.job.step, r.notBefore = reply.Next, time.Now().Add(do.wait)
 		return false
 	case again, yield:
-		if do.reason != string(enrich.RateLimited) {
-			r.call.retries.take()
-		}
 		r.observer.Retried(r.call.name, do.reason)
 		if do.move == again {
 			return true

@@ -79,6 +79,19 @@ type event struct {
 	text string
 }
 
+// place orders what happens side by side at one moment as one caller sees it.
+func (e event) place() int {
+	for place, word := range []string{" asks for ", " dropped ", " answered ", " breaker ", " paused "} {
+		if strings.Contains(e.text, word) {
+			return place
+		}
+	}
+	if strings.Contains(e.text, " gets ") {
+		return 9
+	}
+	return 5
+}
+
 func play(t *testing.T, given string) string {
 	s := &scenario{
 		t:       t,
@@ -210,17 +223,22 @@ func (s *scenario) provider(text string) error {
 
 // priceOf is what the vendor charges for a hit.
 func (s *scenario) priceOf(name string, wanted []enrich.Attribute) (price enrich.Micros) {
+	price = -1
 	for _, provider := range s.parts.Providers {
 		if provider.Name != name {
 			continue
 		}
 		for _, call := range provider.Calls {
-			if _, ok := call.Supplies[wanted[0]]; ok {
-				price = call.Price
-				for _, attribute := range wanted {
-					price += call.Supplies[attribute].Extra
+			of := call.Price
+			for _, attribute := range wanted {
+				supply, ok := call.Supplies[attribute]
+				if !ok {
+					of = 1 << 40
 				}
-				return price
+				of += supply.Extra
+			}
+			if price < 0 || of < price {
+				price = of
 			}
 		}
 	}
@@ -408,7 +426,7 @@ func (s *scenario) trace() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.concurrent {
-		slices.SortStableFunc(s.events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.text, b.text)) })
+		slices.SortStableFunc(s.events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.place(), b.place()), cmp.Compare(a.text, b.text)) })
 	}
 	var out bytes.Buffer
 	for i := 0; i < len(s.events); {

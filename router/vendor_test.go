@@ -114,7 +114,7 @@ func (line scripted) reply(v *testVendor, query providers.Query) providers.Reply
 		reply.Outcome, reply.Next = enrich.Pending, &providers.Step{Operation: "second"}
 	case "hang", "stuck", enrich.Timeout:
 		reply.Outcome, reply.Charge = enrich.Timeout, enrich.Charge{}
-	case enrich.Malformed:
+	case enrich.Malformed, enrich.Expired:
 		reply.Charge = enrich.Charge{}
 	}
 	if line.charges != nil {
