@@ -1,0 +1,58 @@
+package fakevendor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/enrichd/enrichd/providers/fakevendor/strict"
+)
+
+// Limits is how often a fake vendor may be called.
+type Limits struct {
+	// Rules hold all at once, for each account. Absent: the limits that the
+	// real vendor publishes for a paid plan; an empty list: none.
+	Rules []strict.Limit `yaml:"rules"`
+	// Bans keep an account out after too many offences.
+	Bans []strict.Ban `yaml:"bans"`
+	// Hint is how a refusal says when to come back.
+	Hint Hint `yaml:"hint"`
+	// Silent keeps the dialect's own limit headers back.
+	Silent bool `yaml:"silent"`
+	// ClockSkew is how far the vendor's clock is ahead of ours, for its windows,
+	// dates and hints; negative: behind.
+	ClockSkew time.Duration `yaml:"clock_skew"`
+}
+
+func (l Limits) validate(d *dialect) error {
+	problems := []error{strict.Validate(l.Rules, l.Bans), l.Hint.validate()}
+	for i, rule := range l.Rules {
+		for _, operation := range rule.Operations {
+			if !slices.Contains(d.operations(), operation) {
+				problems = append(problems, fmt.Errorf("limits[%d]: operations: %s has no %q but %v", i, d.name, operation, d.operations()))
+			}
+		}
+	}
+	if l.ClockSkew.Abs() > 366*24*time.Hour {
+		problems = append(problems, fmt.Errorf("clock_skew: %s is more than a year", l.ClockSkew))
+	}
+	return errors.Join(problems...)
+}
+
+// judges makes a judge for every account.
+func (l Limits) judges(keys []string) (map[string]*caller, error) {
+	callers := make(map[string]*caller, len(keys)+1)
+	for _, key := range append(slices.Clone(keys), anyKey) {
+		judge, err := strict.NewJudge(l.Rules, l.Bans)
+		if err != nil {
+			return nil, err
+		}
+		callers[key] = &caller{id: keyID(key), judge: judge}
+	}
+	return callers, nil
+}
+
+// anyKey is the caller of all keys where any is accepted, and of those that are
+// not accepted for the bans that bad keys bring.
+const anyKey = ""
