@@ -1,0 +1,215 @@
+package cache
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// TestMemoryQuickWrites writes new subjects twice while many others do: the
+// older of two quick writes must never be what stays.
+func TestMemoryQuickWrites(t *testing.T) {
+	m := startMemory(t, 256<<20)
+	later := time.Now().Add(time.Hour)
+	const writers, each = 4, 5000
+	var stale sync.Map
+	var running sync.WaitGroup
+	for w := range writers {
+		running.Go(func() {
+			for i := range each {
+				subject, at := newTag(), now()
+				m.remember(t.Context(), mustEntry(t, subject, later, titleBy("alpha", at.Add(-time.Minute))))
+				m.remember(t.Context(), mustEntry(t, subject, later, titleBy("alpha", at)))
+				if got := m.recall(t.Context(), subject); got != nil && !mustRecord(t, got).Facts()[0].FetchedAt.Equal(at) {
+					stale.Store(fmt.Sprint(w, i), true)
+				}
+				if i%100 == 0 {
+					m.cache.Wait()
+				}
+				if got := m.recall(t.Context(), subject); got != nil && !mustRecord(t, got).Facts()[0].FetchedAt.Equal(at) {
+					stale.Store(fmt.Sprint(w, i), true)
+				}
+			}
+		})
+	}
+	running.Wait()
+	stale.Range(func(which, _ any) bool {
+		t.Errorf("write %v left the older fact", which)
+		return false
+	})
+}
+
+// TestMemoryKeepsAfterSettling tells that ristretto itself took the writes that
+// the stripes showed at first.
+func TestMemoryKeepsAfterSettling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMemory(t, 8<<20)
+		subject, fact := newTag(), titleBy("alpha", now())
+		m.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), titleBy("beta", now())))
+		m.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), fact))
+		<-time.After(2 * settleAfter)
+		synctest.Wait()
+		if recent := len(m.stripe(subject).recent); recent != 0 {
+			t.Errorf("%d writes are still shown as recent", recent)
+		}
+		got := m.recall(t.Context(), subject)
+		if got == nil || len(mustRecord(t, got).Facts()) != 2 {
+			t.Error("ristretto does not have both facts")
+		}
+		m.close()
+	})
+}
+
+func TestMemoryRemovesWhatExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMemory(t, 8<<20)
+		for range 100 {
+			m.remember(t.Context(), mustEntry(t, newTag(), time.Now().Add(time.Minute), titleBy("alpha", now())))
+		}
+		stays := newTag()
+		m.remember(t.Context(), mustEntry(t, stays, time.Now().Add(time.Hour), titleBy("alpha", now())))
+		<-time.After(2 * sweepEvery)
+		synctest.Wait()
+		m.cache.Wait()
+		kept := 0
+		m.cache.IterValues(func(*item) bool { kept++; return false })
+		if kept != 1 || m.recall(t.Context(), stays) == nil {
+			t.Errorf("%d entries are kept, want the one that has not expired", kept)
+		}
+		m.close()
+	})
+}
+
+func TestMemoryStaysWithinItsBytes(t *testing.T) {
+	const bytes = 4 << 20
+	m := startMemory(t, bytes)
+	record := wideRecord(now())
+	payload := len(mustEntry(t, newTag(), time.Now().Add(time.Hour), record.Facts()...).payload)
+	for range 4 * bytes / payload {
+		subject := newTag()
+		m.recall(t.Context(), subject) // the frequency that admits it is learnt from asking
+		m.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), record.Facts()...))
+	}
+	m.cache.Wait()
+	var stats Stats
+	m.measure(&stats)
+	if stats.MemoryBytes > bytes {
+		t.Errorf("holds %d bytes of %d", stats.MemoryBytes, bytes)
+	}
+	if stats.MemoryBytes < bytes/2 {
+		t.Errorf("holds only %d bytes of %d", stats.MemoryBytes, bytes)
+	}
+}
+
+// TestMemoryCountsGrowth lets one subject's record grow: ristretto does not
+// count the growth of an entry that is updated.
+func TestMemoryCountsGrowth(t *testing.T) {
+	m := startMemory(t, 4<<20)
+	subject := newTag()
+	for i := range 50 {
+		m.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), titleBy(fmt.Sprint("source-", i), now())))
+	}
+	m.cache.Wait()
+	var stats Stats
+	m.measure(&stats)
+	kept := &item{entry: *m.recall(t.Context(), subject)}
+	if stats.MemoryBytes != kept.cost() {
+		t.Errorf("one entry of cost %d is counted as %d", kept.cost(), stats.MemoryBytes)
+	}
+}
+
+// TestMemoryTellsSubjectsApart uses two subjects that ristretto cannot tell
+// apart.
+func TestMemoryTellsSubjectsApart(t *testing.T) {
+	m := startMemory(t, 8<<20)
+	first := newTag()
+	second := first
+	second[20]++
+	m.remember(t.Context(), mustEntry(t, first, time.Now().Add(time.Hour), titleBy("alpha", now())))
+	m.cache.Wait()
+	m.settle()
+	if m.recall(t.Context(), second) != nil {
+		t.Error("recalled another subject's record")
+	}
+	m.remember(t.Context(), mustEntry(t, second, time.Now().Add(time.Hour), titleBy("beta", now())))
+	m.cache.Wait()
+	m.settle()
+	if got := m.recall(t.Context(), first); got != nil && mustRecord(t, got).Facts()[0].Source != "alpha" {
+		t.Error("recalled another subject's record")
+	}
+}
+
+// TestMemoryErasuresAreBounded erases far more subjects than are remembered
+// singly: what is forgotten about the erasures errs on the safe side.
+func TestMemoryErasuresAreBounded(t *testing.T) {
+	m := startMemory(t, 8<<20)
+	before := titleBy("alpha", now())
+	subject := newTag()
+	m.forget(t.Context(), subject)
+	for range 3 * maxErased {
+		other := newTag()
+		other[len(other)-1] = subject[len(subject)-1]
+		m.forget(t.Context(), other)
+	}
+	if erased := len(m.stripe(subject).erased); erased > maxErased {
+		t.Errorf("%d erasures of one stripe are kept", erased)
+	}
+	if m.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), before)) != nil {
+		t.Error("what was loaded before an erasure came back")
+	}
+	after := titleBy("alpha", now().Add(time.Second))
+	m.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), after))
+	if got := m.recall(t.Context(), subject); got == nil {
+		t.Error("what was loaded after the erasures is refused")
+	}
+}
+
+// TestMemoryClosesUnderLoad closes the tier while it is used: ristretto itself
+// would panic.
+func TestMemoryClosesUnderLoad(t *testing.T) {
+	for range 20 {
+		m := startMemory(t, 8<<20)
+		var users sync.WaitGroup
+		stop := make(chan struct{})
+		for range 4 {
+			users.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						subject := newTag()
+						m.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), titleBy("alpha", now())))
+						m.recall(t.Context(), subject)
+						m.forget(t.Context(), subject)
+					}
+				}
+			})
+		}
+		m.close()
+		close(stop)
+		users.Wait()
+	}
+}
+
+// TestEntriesAreNeverChanged reads an entry that others keep joining.
+func TestEntriesAreNeverChanged(t *testing.T) {
+	m := startMemory(t, 8<<20)
+	subject := newTag()
+	m.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), titleBy("alpha", now())))
+	held := m.recall(t.Context(), subject)
+	before := mustRecord(t, held)
+	var writers sync.WaitGroup
+	for i := range 8 {
+		writers.Go(func() {
+			m.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), titleBy(fmt.Sprint("source-", i), now())))
+		})
+		writers.Go(func() { _ = enrich.Record(mustRecord(t, held)) })
+	}
+	writers.Wait()
+	wantSame(t, mustRecord(t, held), before)
+}

@@ -1,0 +1,205 @@
+package cache
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/enrichd/enrichd/cache/redistest"
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// TestRedisBytesThatAreNotOurs puts into Redis what none of our programs of
+// this schema would: it is a miss, it is counted, and it does not stand in the
+// way of a new record.
+func TestRedisBytesThatAreNotOurs(t *testing.T) {
+	server := redistest.Start(t)
+	r := startRemote(t, server)
+	direct := dial(t, server)
+	fact := titleBy("alpha", now())
+	valid := func(subject tag) []byte {
+		return mustEntry(t, subject, time.Now().Add(time.Hour), fact).seal()
+	}
+	for name, test := range map[string]struct {
+		put  func(ctx context.Context, key string, subject tag) error
+		want Refusal // "": refused by Redis, so counted as a failure
+	}{
+		"a text": {func(ctx context.Context, key string, _ tag) error {
+			return direct.Set(ctx, key, "not ours", 0).Err()
+		}, RefusedForeign},
+		"a list": {func(ctx context.Context, key string, _ tag) error {
+			return direct.RPush(ctx, key, "not ours").Err()
+		}, ""},
+		"ten megabytes": {func(ctx context.Context, key string, subject tag) error {
+			return direct.Set(ctx, key, string(valid(subject))+strings.Repeat("x", 10<<20), 0).Err()
+		}, RefusedOversize},
+		"a damaged entry": {func(ctx context.Context, key string, subject tag) error {
+			damaged := valid(subject)
+			damaged[len(damaged)-1]++
+			return direct.Set(ctx, key, damaged, 0).Err()
+		}, RefusedDamaged},
+		"an entry of another schema": {func(ctx context.Context, key string, subject tag) error {
+			other := valid(subject)
+			other[5]++
+			return direct.Set(ctx, key, other, 0).Err()
+		}, RefusedSchema},
+		"an entry from the future": {func(ctx context.Context, key string, subject tag) error {
+			e := mustEntry(t, subject, time.Now().Add(time.Hour), fact)
+			e.version = uint64(time.Now().Add(48 * time.Hour).UnixMicro())
+			return direct.Set(ctx, key, e.seal(), 0).Err()
+		}, RefusedFuture},
+		"another subject's entry": {func(ctx context.Context, key string, _ tag) error {
+			return direct.Set(ctx, key, valid(newTag()), 0).Err()
+		}, RefusedForeign},
+	} {
+		t.Run(name, func(t *testing.T) {
+			subject := newTag()
+			if err := test.put(t.Context(), r.keys.entry(subject), subject); err != nil {
+				t.Fatal(err)
+			}
+			before := r.stats.snapshot()
+			if r.recall(t.Context(), subject) != nil {
+				t.Fatal("recalled it")
+			}
+			after := r.stats.snapshot()
+			if test.want == "" && after.RedisFailures != before.RedisFailures+1 {
+				t.Error("not counted as a failure")
+			}
+			if test.want != "" && after.Refused[test.want] != before.Refused[test.want]+1 {
+				t.Errorf("not counted as %s: %v", test.want, after.Refused)
+			}
+			r.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), fact))
+			if got := r.recall(t.Context(), subject); got == nil {
+				t.Error("a new record cannot be kept")
+			}
+		})
+	}
+}
+
+// TestRedisErasesEverySchema erases what a program of another age has stored.
+func TestRedisErasesEverySchema(t *testing.T) {
+	server := redistest.Start(t)
+	r := startRemote(t, server)
+	direct := dial(t, server)
+	subject := newTag()
+	newer := r.keys.subject(subject) + schemaSuffix[schema+1]
+	if err := direct.Set(t.Context(), newer, "of a newer program", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.forget(t.Context(), subject); err != nil {
+		t.Fatal(err)
+	}
+	if left := direct.Exists(t.Context(), newer).Val(); left != 0 {
+		t.Error("the newer program's record is still there")
+	}
+}
+
+// TestRedisRefusesByItsOwnClock erases with a Redis whose clock is far from
+// ours: what counts is which came first.
+func TestRedisRefusesByItsOwnClock(t *testing.T) {
+	for name, skew := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			answer := filled{now: time.Now().Add(skew).UnixMicro()}
+			erased := time.Now().Add(skew - time.Second) // a second ago
+			got := time.Since(answer.onOurClock(erased.UnixMilli()))
+			if got < 900*time.Millisecond || got > 1100*time.Millisecond {
+				t.Errorf("an erasure of a second ago is %v ago", got)
+			}
+		})
+	}
+}
+
+// TestRedisAway starts without Redis, which then comes, goes and comes again.
+func TestRedisAway(t *testing.T) {
+	server := redistest.Start(t)
+	server.Kill()
+	r := startRemote(t, server)
+	subject, fact := newTag(), titleBy("alpha", now())
+	e := mustEntry(t, subject, time.Now().Add(time.Hour), fact)
+	if kept := r.remember(t.Context(), e); kept != e {
+		t.Error("an entry that cannot be stored is not returned as it is")
+	}
+	if err := r.forget(t.Context(), subject); err == nil {
+		t.Error("an erasure that Redis does not know of is no error")
+	}
+
+	server.Restart()
+	eventually(t, func() bool { return !r.breaker.away.Load() })
+	r.remember(t.Context(), e)
+	if r.recall(t.Context(), subject) == nil {
+		t.Fatal("Redis is not used from when it is there")
+	}
+
+	server.Kill()
+	for range 2 * tripCalls {
+		if r.recall(t.Context(), subject) != nil {
+			t.Fatal("recalled from a dead Redis")
+		}
+	}
+	if !r.breaker.away.Load() {
+		t.Error("a dead Redis is still asked")
+	}
+	server.Restart()
+	eventually(t, func() bool { return !r.breaker.away.Load() })
+	if r.recall(t.Context(), subject) != nil {
+		t.Error("an empty Redis recalls")
+	}
+}
+
+// TestRedisHangs pauses Redis: the first calls wait for no longer than a recall
+// may, and then none waits.
+func TestRedisHangs(t *testing.T) {
+	server := redistest.Start(t)
+	r := startRemote(t, server)
+	server.Pause()
+	defer server.Resume()
+	for range tripCalls {
+		r.recall(t.Context(), newTag())
+	}
+	if !r.breaker.away.Load() {
+		t.Fatal("a hanging Redis is still asked")
+	}
+	server.Resume()
+	eventually(t, func() bool { return !r.breaker.away.Load() })
+}
+
+// TestRedisNeverSeesAnAddress looks at every byte that lies in Redis.
+func TestRedisNeverSeesAnAddress(t *testing.T) {
+	server := redistest.Start(t)
+	c := startCache(t, redisConfig(server))
+	key := keyOf(t, "canary@garden.example.com")
+	c.Remember(t.Context(), key, enrich.NewRecord(titleBy("alpha", now())), time.Now().Add(time.Hour))
+	if err := c.Forget(t.Context(), keyOf(t, "canary@other.example.com")); err != nil {
+		t.Fatal(err)
+	}
+	direct := dial(t, server)
+	keys := direct.Keys(t.Context(), "*").Val()
+	if len(keys) < 2 {
+		t.Fatalf("%d keys in Redis, want a record and an erasure", len(keys))
+	}
+	for _, name := range keys {
+		dump := direct.Dump(t.Context(), name).Val()
+		for _, text := range []string{name, dump} {
+			if strings.Contains(text, "canary") || strings.Contains(text, "example.com") {
+				t.Errorf("a key or value holds the address: %q", name)
+			}
+		}
+		if !strings.HasPrefix(name, defaultPrefix) {
+			t.Errorf("key %q lacks the prefix", name)
+		}
+		if ttl := direct.PTTL(t.Context(), name).Val(); ttl <= 0 {
+			t.Errorf("key %q never expires", name)
+		}
+	}
+}
+
+// dial returns a client of the test's own.
+func dial(t testing.TB, server *redistest.Server) *redis.Client {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { client.Close() })
+	return client
+}

@@ -1,0 +1,157 @@
+// Package redistest runs real Redis servers inside tests: each on a free port
+// of the loopback interface, with a folder of its own, ended with the test.
+package redistest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	startWithin = 20 * time.Second
+	lookEvery   = 5 * time.Millisecond
+)
+
+// Server is one running Redis.
+type Server struct {
+	// Addr is where it listens, host:port. It stays the same over restarts.
+	Addr string
+
+	t    testing.TB
+	args []string
+	dir  string
+	cmd  *exec.Cmd
+	died chan struct{} // closed when cmd has ended
+}
+
+// Start runs a Redis that keeps nothing on disk, and waits until it answers.
+// Further arguments are those of redis-server, such as "--requirepass", "x".
+// The test fails if redis-server is not installed.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Fatal("redistest: redis-server is not installed; on Debian: apt-get install redis-server")
+	}
+	s := &Server{t: t, args: args, dir: t.TempDir()}
+	for range 5 {
+		s.Addr = freeAddr(t)
+		if err := s.run(); err == nil {
+			t.Cleanup(s.Kill)
+			return s
+		}
+		s.Kill() // another process may have taken the port
+	}
+	t.Fatalf("redistest: redis-server does not start:\n%s", s.log())
+	return nil
+}
+
+// freeAddr returns an address on which nobody listens.
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("redistest: no free port: %v", err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func (s *Server) run() error {
+	_, port, _ := strings.Cut(s.Addr, ":")
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.cmd = exec.Command("redis-server", append([]string{
+		"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--save", "", "--appendonly", "no",
+	}, s.args...)...)
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	s.died = make(chan struct{})
+	go func(cmd *exec.Cmd, died chan struct{}) { cmd.Wait(); close(died) }(s.cmd, s.died)
+
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	giveUp := time.After(startWithin)
+	for {
+		select {
+		case <-s.died:
+			return errors.New("redis-server ended")
+		case <-giveUp:
+			return errors.New("redis-server does not answer")
+		case <-look.C:
+			if s.answers() {
+				return nil
+			}
+		}
+	}
+}
+
+// answers tells whether the server answers a PING, be it with a refusal for
+// want of a password.
+func (s *Server) answers() bool {
+	conn, err := net.DialTimeout("tcp", s.Addr, time.Second)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	if conn.SetDeadline(time.Now().Add(time.Second)) != nil {
+		return false
+	}
+	fmt.Fprint(conn, "PING\r\n")
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	return err == nil && (strings.HasPrefix(line, "+PONG") || strings.HasPrefix(line, "-NOAUTH"))
+}
+
+func (s *Server) log() string {
+	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// Kill ends the server at once, as a crash does. It may be called again.
+func (s *Server) Kill() {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return
+	}
+	s.cmd.Process.Kill()
+	<-s.died
+	s.cmd = nil
+}
+
+// Restart runs the server anew at the same address, empty.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Kill()
+	if err := s.run(); err != nil {
+		s.t.Fatalf("redistest: redis-server does not start again: %v\n%s", err, s.log())
+	}
+}
+
+// Pause stops the server from answering, while its port stays open, until
+// Resume.
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused server go on.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig os.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatalf("redistest: %v: %v", sig, err)
+	}
+}

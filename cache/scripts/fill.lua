@@ -1,0 +1,36 @@
+-- Stores an entry if the stored one is still the one that it was joined with,
+-- and no call that it stems from began before an erasure.
+--
+-- KEYS: entry, erased
+-- ARGV: version that the entry was joined with (0: none),
+--       latest erasure that was applied to the entry (Unix ms, 0: none),
+--       sealed entry, its time to live in ms, size of the largest entry
+-- Returns {stored, version now stored, server time in us, latest erasure in ms,
+-- what is stored instead}.
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local erased = tonumber(redis.call('GET', KEYS[2]) or '0')
+
+local version = 0
+local kind = redis.call('TYPE', KEYS[1]).ok
+if kind == 'string' then
+  local head = redis.call('GETRANGE', KEYS[1], 0, 15)
+  if #head == 16 and string.sub(head, 1, 4) == 'enr\1' then
+    version = struct.unpack('>I8', head, 9)
+  end
+  if version > now + 86400000000 then version = 0 end
+elseif kind ~= 'none' then
+  redis.call('DEL', KEYS[1])
+end
+
+if version ~= tonumber(ARGV[1]) or erased > tonumber(ARGV[2]) then
+  local stored = ''
+  if version > 0 then stored = redis.call('GETRANGE', KEYS[1], 0, ARGV[5] - 1) end
+  return {0, version, now, erased, stored}
+end
+version = math.max(now, version + 1)
+local sealed = ARGV[3]
+redis.call('SET', KEYS[1],
+  string.sub(sealed, 1, 8) .. struct.pack('>I8', version) .. string.sub(sealed, 17),
+  'PX', ARGV[4])
+return {1, version, now, erased, ''}
