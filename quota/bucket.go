@@ -1,0 +1,120 @@
+package quota
+
+import (
+	"math"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// bucket is a token bucket. The vendor's bucket sees our calls after a way of
+// varying length, so a few tokens always stay in it: late calls that arrive in
+// a bunch find them.
+//
+// The limiter is only looked at and taken from, never waited at: a wait cannot
+// be re-planned when the rate changes, has no order of urgency, and a
+// reservation that was due cannot be given back. What is given back is kept as
+// credit here.
+type bucket struct {
+	rule   rule
+	tokens *rate.Limiter
+	hold   int64 // tokens that cover the spread of the way
+	credit int64 // given back
+}
+
+func newBucket(r rule, guard time.Duration) *bucket {
+	return &bucket{
+		rule:   r,
+		tokens: rate.NewLimiter(bucketRate(r, guard), int(r.Burst)),
+		hold:   bucketHold(r, guard),
+	}
+}
+
+// perSecond is the rule's rate.
+func (r rule) perSecond() float64 { return float64(r.Amount) / r.Window.Seconds() }
+
+// bucketRate is how many tokens may be spent per second. A bucket too small to
+// hold back for late calls is spent more slowly: of any burst+1 calls the last
+// must arrive a token's time after the first.
+func bucketRate(r rule, guard time.Duration) rate.Limit {
+	slowest := float64(r.Burst) / (1/r.perSecond() + guard.Seconds())
+	return rate.Limit(min(r.perSecond(), slowest))
+}
+
+func bucketHold(r rule, guard time.Duration) int64 {
+	if guard == 0 {
+		return 0
+	}
+	return 1 + int64(math.Ceil(r.perSecond()*guard.Seconds()))
+}
+
+func (b *bucket) ready(now time.Time, n int64, d demand) (time.Time, bool) {
+	if n > b.rule.Burst {
+		return never, true
+	}
+	keep := int64(d.keep(now, b.rule.Burst, b.rule.Window))
+	need := float64(min(n+b.hold+keep, max(b.rule.Burst, n)))
+	return b.when(now, need), true
+}
+
+// when is the time at which there are need tokens.
+func (b *bucket) when(now time.Time, need float64) time.Time {
+	lacking := need - float64(b.credit) - b.tokens.TokensAt(now)
+	if lacking <= 0 {
+		return now
+	}
+	// A nanosecond more than exact arithmetic asks for, against rounding.
+	return now.Add(time.Duration(lacking/float64(b.tokens.Limit())*float64(time.Second)) + 1)
+}
+
+func (b *bucket) take(now time.Time, n int64, _ demand) {
+	given := min(b.credit, n)
+	b.credit -= given
+	b.tokens.AllowN(now, int(n-given))
+}
+
+func (b *bucket) finish(now, then time.Time, n int64, sent bool) {
+	if !sent {
+		room := float64(b.rule.Burst) - b.tokens.TokensAt(now) - float64(b.credit)
+		b.credit += min(n, max(0, int64(room)))
+	}
+}
+
+func (b *bucket) estimate(now time.Time, n int64, d demand) time.Time {
+	keep := int64(d.keep(now, b.rule.Burst, b.rule.Window))
+	return b.when(now, float64(max(n+min(b.hold+keep, b.rule.Burst-1), 0)))
+}
+
+// lower burns the tokens that the vendor does not have. A hint of no more than
+// a reset time says nothing about a bucket.
+func (b *bucket) lower(now time.Time, state enrich.LimitState) {
+	if state.Remaining < 0 {
+		return
+	}
+	if surplus := int64(b.tokens.TokensAt(now)) + b.credit - state.Remaining; surplus > 0 {
+		burnt := min(b.credit, surplus)
+		b.credit -= burnt
+		b.tokens.AllowN(now, int(surplus-burnt))
+	}
+}
+
+func (b *bucket) apply(now time.Time, r rule, guard time.Duration) {
+	b.tokens.SetLimitAt(now, bucketRate(r, guard))
+	b.tokens.SetBurstAt(now, int(r.Burst))
+	b.rule, b.hold = r, bucketHold(r, guard)
+	b.credit = min(b.credit, r.Burst)
+}
+
+func (b *bucket) level(now time.Time) Level {
+	left := max(0, min(b.rule.Burst, int64(b.tokens.TokensAt(now))+b.credit))
+	return b.rule.level(b.rule.Burst, left, b.when(now, float64(b.rule.Burst)))
+}
+
+func (b *bucket) gathers() bool { return true }
+
+// level describes a window of the rule.
+func (r rule) level(amount, left int64, reset time.Time) Level {
+	return Level{Name: r.Name, Unit: r.Unit, Shape: r.Shape, Amount: amount, Left: left, ResetAt: reset}
+}

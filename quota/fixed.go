@@ -1,0 +1,210 @@
+package quota
+
+import (
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// fixed is a fixed window: amount at the start of each, by the vendor's clock.
+//
+// Near an edge nobody can tell in which window the vendor will count a call.
+// Within the guard of an edge it therefore counts in both: a busy account
+// waits out the guard, an idle one does not notice.
+//
+// A backlog that the rest of the window cannot serve is spread evenly over it,
+// so that whoever comes later finds some left; one that fits goes at once. In
+// windows of more than an hour everything goes at once: nobody waits for hours
+// for his turn.
+type fixed struct {
+	rule       rule
+	guard      time.Duration
+	learned    int64 // what the vendor says it allows; 0: nothing
+	start, end time.Time
+	before     int64 // spent in the window before
+	used       int64 // spent in this one
+	after      int64 // spent at its end, which counts in the next too
+	paced      time.Time
+	closed     time.Time // the vendor says: nothing is left until then
+}
+
+// catchUp is how far a late timer may fall behind the even pace and still make
+// up for it.
+const catchUp = 50 * time.Millisecond
+
+// longestSpread is the longest window over which a backlog is spread.
+const longestSpread = time.Hour
+
+func newFixed(now time.Time, r rule, guard time.Duration) *fixed {
+	f := &fixed{rule: r, guard: guard}
+	f.start, f.end = r.calendar.around(now)
+	return f
+}
+
+// roll goes on to the window that holds now. When the clock was put back, what
+// was spent stays spent.
+func (f *fixed) roll(now time.Time) {
+	if !now.Before(f.start) && now.Before(f.end) {
+		return
+	}
+	back := now.Before(f.start)
+	ended := f.end
+	f.start, f.end = f.rule.calendar.around(now)
+	switch {
+	case back:
+		f.before = f.used
+	case f.start.Equal(ended):
+		f.before, f.used, f.after = f.used, f.after, 0
+	default:
+		f.before, f.used, f.after = 0, 0, 0
+	}
+}
+
+func (f *fixed) amount() int64 {
+	if f.learned > 0 {
+		return min(f.learned, f.rule.Amount)
+	}
+	return f.rule.Amount
+}
+
+// margin is the guard, which leaves at least a fifth of the window.
+func (f *fixed) margin() time.Duration { return min(f.guard, f.end.Sub(f.start)*2/5) }
+
+func (f *fixed) ready(now time.Time, n int64, d demand) (time.Time, bool) {
+	if n > f.rule.Amount {
+		return never, true
+	}
+	f.roll(now)
+	left := f.amount() - f.used
+	switch opened := f.start.Add(f.margin()); {
+	case now.Before(f.closed):
+		return f.closed, true
+	case n > left:
+		return f.end.Add(f.margin()), true
+	case f.before+n > f.amount() && now.Before(opened):
+		return opened, true
+	}
+	if d.urgent {
+		return now, true
+	}
+	if at := f.spare(now, left-n, d); at.After(now) {
+		return at, false
+	}
+	if at := f.paced.Add(f.gap(now, n, d)); at.After(now) {
+		return at, false
+	}
+	return now, true
+}
+
+// spare is when the reserve has shrunk so far that rest units cover it.
+func (f *fixed) spare(now time.Time, rest int64, d demand) time.Time {
+	length := f.end.Sub(f.start)
+	keep := d.keep(now, f.amount(), length)
+	if keep == 0 {
+		return now
+	}
+	// keep·(1 − passed/length) < rest + 1
+	passed := time.Duration(float64(length) * (1 - float64(rest+1)/keep))
+	return f.start.Add(passed + 1)
+}
+
+// gap is the time from one call of n units to the next at an even pace, 0 if
+// all that wait can go.
+func (f *fixed) gap(now time.Time, n int64, d demand) time.Duration {
+	left, length := f.amount()-f.used, f.end.Sub(f.start)
+	if length > longestSpread || d.waiting*n <= left-int64(d.keep(now, f.amount(), length)) {
+		return 0
+	}
+	return max(0, time.Duration(float64(f.horizon().Sub(now))*float64(n)/float64(left)))
+}
+
+// horizon is by when the window should be spent: a little before its end, so
+// that what comes back late is not lost.
+func (f *fixed) horizon() time.Time {
+	slack := min(f.end.Sub(f.start)/50, time.Second)
+	return f.end.Add(-f.margin() - slack)
+}
+
+func (f *fixed) take(now time.Time, n int64, d demand) {
+	if gap := f.gap(now, n, d); gap > 0 && !d.urgent {
+		late := now.Add(-min(gap, catchUp))
+		if next := f.paced.Add(gap); next.After(late) {
+			late = next
+		}
+		f.paced = late
+	}
+	f.used += n
+	if !now.Before(f.end.Add(-f.margin())) {
+		f.after += n
+	}
+}
+
+func (f *fixed) finish(now, then time.Time, n int64, sent bool) {
+	f.roll(now)
+	if sent {
+		return
+	}
+	switch {
+	case !then.Before(f.start):
+		f.used = max(0, f.used-n)
+		if !then.Before(f.end.Add(-f.margin())) {
+			f.after = max(0, f.after-n)
+		}
+	case !then.Before(f.start.Add(-f.margin())):
+		f.used = max(0, f.used-n)
+		f.before = max(0, f.before-n)
+	}
+}
+
+func (f *fixed) estimate(now time.Time, n int64, d demand) time.Time {
+	f.roll(now)
+	begin, left := now, f.amount()-f.used
+	if now.Before(f.closed) {
+		begin = f.closed
+	}
+	if n <= left {
+		return begin.Add(f.gap(now, 1, d) * time.Duration(n-1))
+	}
+	rest, waiting := n-left, d.waiting-left
+	length := f.end.Sub(f.start)
+	windows := (rest - 1) / f.amount()
+	at := f.end.Add(f.margin() + time.Duration(windows)*length)
+	rest, waiting = rest-windows*f.amount(), waiting-windows*f.amount()
+	if waiting > f.amount() {
+		at = at.Add(time.Duration(float64(length) * float64(rest) / float64(f.amount())))
+	}
+	return at
+}
+
+func (f *fixed) lower(now time.Time, state enrich.LimitState) {
+	f.roll(now)
+	if state.Limit > 0 {
+		f.learned = state.Limit
+	}
+	if state.Remaining < 0 {
+		return
+	}
+	f.used = max(f.used, f.amount()-state.Remaining)
+	// The vendor's window may end later than ours; a reset further away than
+	// one length is no reset of this window.
+	if state.Remaining == 0 && state.ResetAt.After(f.end) && state.ResetAt.Before(f.end.Add(f.end.Sub(f.start))) {
+		f.closed = state.ResetAt
+	}
+}
+
+func (f *fixed) apply(now time.Time, r rule, guard time.Duration) {
+	f.roll(now)
+	f.rule, f.guard = r, guard
+	f.start, f.end = r.calendar.around(now)
+}
+
+func (f *fixed) level(now time.Time) Level {
+	f.roll(now)
+	left := max(0, f.amount()-f.used)
+	if now.Before(f.closed) {
+		left = 0
+	}
+	return f.rule.level(f.rule.Amount, left, f.end)
+}
+
+func (f *fixed) gathers() bool { return false }

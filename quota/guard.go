@@ -1,0 +1,39 @@
+package quota
+
+import "time"
+
+// guard is the doubt about when a call counts at the vendor. It doubles when
+// the vendor refuses what should have been allowed, and goes back by half for
+// every hour without surprise.
+type guard struct {
+	configured time.Duration
+	now        time.Duration
+	changed    time.Time
+}
+
+const (
+	// firstGuard is where a guard begins to grow that was configured as none.
+	firstGuard = 20 * time.Millisecond
+	// oneSurprise is how long further surprises count as the same.
+	oneSurprise = time.Second
+	// calmAfter is how long without surprise before a guard shrinks.
+	calmAfter = time.Hour
+)
+
+// grow doubles the guard, and tells whether it changed.
+func (g *guard) grow(now time.Time) bool {
+	if now.Sub(g.changed) < oneSurprise {
+		return false
+	}
+	g.now, g.changed = min(2*max(g.now, firstGuard/2), maxGuard), now
+	return true
+}
+
+// shrink halves a grown guard after a calm time, and tells whether it changed.
+func (g *guard) shrink(now time.Time) bool {
+	if g.now <= g.configured || now.Sub(g.changed) < calmAfter {
+		return false
+	}
+	g.now, g.changed = max(g.now/2, g.configured), now
+	return true
+}

@@ -1,0 +1,177 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// Keeper keeps the quotas of all providers. Safe for concurrent use.
+type Keeper struct {
+	config   Config
+	observer Observer
+	log      *slog.Logger
+	money    *money
+
+	changing   sync.Mutex // serializes Apply and Close
+	schedulers atomic.Pointer[map[string]*scheduler]
+}
+
+// Options are a Keeper's collaborators; the zero Options have none.
+type Options struct {
+	Observer Observer     // nil: [Nobody]
+	Log      *slog.Logger // nil: the default logger
+}
+
+// New keeps the limits of the named providers. A provider without limits is
+// only paused and resumed; one that is not named may not be called. Close ends
+// what New began.
+func New(config Config, limits map[string][]enrich.Limit, options Options) (*Keeper, error) {
+	if problems := config.Validate(); len(problems) > 0 {
+		return nil, fmt.Errorf("quota: %w", errors.Join(problems...))
+	}
+	k := &Keeper{config: config.WithDefaults(), observer: options.Observer, log: options.Log}
+	if k.observer == nil {
+		k.observer = Nobody{}
+	}
+	if k.log == nil {
+		k.log = slog.Default()
+	}
+	k.money = newMoney(k.config.Caps, nil)
+	k.schedulers.Store(&map[string]*scheduler{})
+	if err := k.Apply(limits); err != nil {
+		return nil, err
+	}
+	if k.config.Replicas > 1 {
+		k.log.Warn("quota: no Redis is configured; every replica gets a fixed part of each limit, and what an idle one does not use is lost",
+			"replicas", k.config.Replicas)
+	}
+	return k, nil
+}
+
+// Apply changes the limits while calls go on: all of them, or none if one is
+// bad. What was spent stays spent, so that a reload never refills anything;
+// waiters stay, those of providers that are gone are refused.
+func (k *Keeper) Apply(limits map[string][]enrich.Limit) error {
+	compiled := make(map[string][]rule, len(limits))
+	var problems []error
+	for _, provider := range slices.Sorted(maps.Keys(limits)) {
+		rules, wrong := compile(limits[provider])
+		for _, problem := range wrong {
+			problems = append(problems, fmt.Errorf("quota: provider %s: %w", provider, problem))
+		}
+		compiled[provider] = rules
+	}
+	if len(problems) > 0 {
+		return errors.Join(problems...)
+	}
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	k.money.apply(k.config.Caps, compiled)
+	before, after := *k.schedulers.Load(), map[string]*scheduler{}
+	for provider, rules := range compiled {
+		rules = k.part(withoutMoney(rules))
+		if s := before[provider]; s != nil {
+			s.apply(rules)
+			after[provider] = s
+		} else {
+			after[provider] = newScheduler(provider, k.config, k.observer, rules)
+		}
+	}
+	k.schedulers.Store(&after)
+	for provider, s := range before {
+		if after[provider] == nil {
+			s.close()
+		}
+	}
+	return nil
+}
+
+// part is this process's part of the limits.
+func (k *Keeper) part(rules []rule) []rule {
+	for i := range rules {
+		rules[i] = rules[i].divide(int64(k.config.Replicas))
+	}
+	return rules
+}
+
+func withoutMoney(rules []rule) []rule {
+	return slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return r.Unit == enrich.Money })
+}
+
+// Acquire waits in the ask's lane until the call may begin, but not beyond ctx's
+// end. It refuses at once when the call cannot begin in time. The error is a
+// [*Refusal].
+func (k *Keeper) Acquire(ctx context.Context, ask Ask) (*Permit, error) {
+	s := (*k.schedulers.Load())[ask.Provider]
+	if s == nil {
+		return nil, k.refuse(ask, &Refusal{Provider: ask.Provider, Reason: enrich.ReasonNoSource})
+	}
+	money, refusal := k.money.reserve(time.Now(), ask)
+	if refusal != nil {
+		return nil, k.refuse(ask, refusal)
+	}
+	spent, waited, refusal := s.acquire(ctx, ask)
+	if refusal != nil {
+		money.settle(0)
+		return nil, k.refuse(ask, refusal)
+	}
+	k.observer.Granted(ask.Provider, laneNames[laneOf(ask.Lane)], waited)
+	return &Permit{scheduler: s, spent: spent, money: money, waited: waited}, nil
+}
+
+func (k *Keeper) refuse(ask Ask, refusal *Refusal) error {
+	k.observer.Refused(ask.Provider, laneNames[laneOf(ask.Lane)], refusal.Reason)
+	return refusal
+}
+
+// Forecast tells without waiting or spending when the call could begin and why
+// not now; the reason is empty when it could.
+func (k *Keeper) Forecast(ask Ask) Refusal {
+	s := (*k.schedulers.Load())[ask.Provider]
+	if s == nil {
+		return Refusal{Provider: ask.Provider, Reason: enrich.ReasonNoSource}
+	}
+	now := time.Now()
+	if refusal := k.money.forecast(now, ask); refusal != nil {
+		return *refusal
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *s.forecast(now, s.class(ask), laneOf(ask.Lane), ask)
+}
+
+// Pause closes a provider until then; zero: until somebody resumes it. Callers
+// who cannot wait that long are refused. The longer of two pauses holds.
+// Unknown providers are ignored.
+func (k *Keeper) Pause(provider string, until time.Time, reason enrich.PauseReason) {
+	if s := (*k.schedulers.Load())[provider]; s != nil {
+		s.setPause(Pause{Reason: reason, Until: until})
+	}
+}
+
+// Resume ends a provider's pause, whoever began it.
+func (k *Keeper) Resume(provider string) {
+	if s := (*k.schedulers.Load())[provider]; s != nil {
+		s.resume()
+	}
+}
+
+// Close refuses everybody who waits and all who come. It may be called once
+// only.
+func (k *Keeper) Close() error {
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	for _, s := range *k.schedulers.Load() {
+		s.close()
+	}
+	return nil
+}

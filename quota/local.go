@@ -1,0 +1,188 @@
+package quota
+
+import (
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// source is where a provider's calls come from. The scheduler's lock guards it.
+type source interface {
+	// begin starts a pass: who asks first in it goes before who asks later.
+	begin()
+	// take spends one call of the class, from all limits or from none. If there
+	// is none now, ok is false and at is when to ask again; if that is sure it
+	// cannot be earlier unless something is given back.
+	take(now time.Time, c *class, d demand) (s spent, at time.Time, sure, ok bool)
+	// finish ends a call. One that was never sent goes back.
+	finish(now time.Time, s spent, sent bool, states []enrich.LimitState)
+	// estimate is when the last of so many calls can begin, zero if nobody
+	// knows.
+	estimate(now time.Time, c *class, calls int64, d demand) time.Time
+	// fits tells whether such a call can ever begin.
+	fits(c *class) bool
+	// apply changes the limits; what was spent stays spent.
+	apply(now time.Time, rules []rule, guard time.Duration)
+	// levels describes the limits.
+	levels(now time.Time) []Level
+}
+
+// class is calls that take the same from every limit.
+type class struct {
+	classKey
+	queues [lanes]*queue
+	uses   []use // of the local source, since its limits changed last
+	age    int   // of uses
+}
+
+type classKey struct {
+	operation string
+	entities  int64
+}
+
+// spent is what one call took.
+type spent struct {
+	at   time.Time
+	uses []use
+}
+
+// use is how many units of a limit a call takes.
+type use struct {
+	limit *limit
+	units int64
+}
+
+// limit is one limit's window and who holds it in this pass.
+type limit struct {
+	window
+	rule rule
+	pass int       // in which it is held for an earlier asker
+	till time.Time // until when
+}
+
+// local is a source that counts by itself.
+type local struct {
+	limits  []*limit
+	maxCall time.Duration
+	age     int // how often the limits changed
+	pass    int
+}
+
+var _ source = (*local)(nil)
+
+func newLocal(now time.Time, rules []rule, guard, maxCall time.Duration) *local {
+	l := &local{maxCall: maxCall}
+	l.apply(now, rules, guard)
+	return l
+}
+
+func (l *local) begin() { l.pass++ }
+
+func (l *local) uses(c *class) []use {
+	if c.age == l.age {
+		return c.uses
+	}
+	c.age, c.uses = l.age, nil
+	for _, limit := range l.limits {
+		if units := limit.rule.units(c.operation, c.entities); units > 0 {
+			c.uses = append(c.uses, use{limit, units})
+		}
+	}
+	return c.uses
+}
+
+func (l *local) take(now time.Time, c *class, d demand) (spent, time.Time, bool, bool) {
+	uses := l.uses(c)
+	latest, certain := now, true
+	for _, use := range uses {
+		at, sure := use.limit.ready(now, use.units, d)
+		if use.limit.pass == l.pass && use.limit.till.After(now) {
+			at, sure = use.limit.till, false
+		} else if at.After(now) && at.Before(never) && use.limit.gathers() {
+			// Smaller calls behind this one would eat up what it waits for.
+			use.limit.pass, use.limit.till = l.pass, at
+		}
+		if at.After(latest) {
+			latest, certain = at, sure
+		}
+	}
+	if latest.After(now) {
+		return spent{}, latest, certain, false
+	}
+	for _, use := range uses {
+		use.limit.take(now, use.units, d)
+	}
+	return spent{at: now, uses: uses}, now, true, true
+}
+
+func (l *local) finish(now time.Time, s spent, sent bool, states []enrich.LimitState) {
+	for _, use := range s.uses {
+		use.limit.finish(now, s.at, use.units, sent)
+	}
+	for _, state := range states {
+		for _, limit := range l.limits {
+			if limit.rule.Name == state.Name {
+				limit.lower(now, state)
+			}
+		}
+	}
+}
+
+func (l *local) estimate(now time.Time, c *class, calls int64, d demand) time.Time {
+	latest := now
+	for _, use := range l.uses(c) {
+		if at := use.limit.estimate(now, use.units*calls, d); at.After(latest) {
+			latest = at
+		}
+	}
+	return latest
+}
+
+func (l *local) fits(c *class) bool {
+	for _, use := range l.uses(c) {
+		if use.units > use.limit.rule.capacity() {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *local) apply(now time.Time, rules []rule, guard time.Duration) {
+	old := l.limits
+	l.age++
+	l.limits = nil
+	for _, r := range rules {
+		l.limits = append(l.limits, succeed(now, old, r, guard, l.maxCall))
+	}
+}
+
+// succeed returns the limit for a rule: the old limit of that name, or of
+// another name with the same meaning, goes on with what was spent. One whose
+// shape changed goes on with what was left.
+func succeed(now time.Time, old []*limit, r rule, guard, maxCall time.Duration) *limit {
+	var before *limit
+	for _, o := range old {
+		if o.rule.Name == r.Name || before == nil && o.rule.sameAs(r) {
+			before = o
+		}
+	}
+	switch {
+	case before == nil:
+		return &limit{rule: r, window: newWindow(now, r, guard, maxCall)}
+	case before.rule.Shape == r.Shape && before.rule.Unit == r.Unit:
+		before.window.apply(now, r, guard)
+		before.rule = r
+		return before
+	}
+	after := &limit{rule: r, window: newWindow(now, r, guard, maxCall)}
+	after.lower(now, enrich.LimitState{Name: r.Name, Limit: -1, Remaining: before.level(now).Left})
+	return after
+}
+
+func (l *local) levels(now time.Time) []Level {
+	levels := make([]Level, len(l.limits))
+	for i, limit := range l.limits {
+		levels[i] = limit.level(now)
+	}
+	return levels
+}

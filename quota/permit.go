@@ -1,0 +1,45 @@
+package quota
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// Permit is the right to make one call now. Exactly one of Settle and Return
+// ends it; what comes after the first has no effect. A permit that nobody ends
+// counts as spent, and gives its place among the calls under way back after
+// [Config.MaxCall].
+type Permit struct {
+	scheduler *scheduler
+	spent     spent
+	money     reservation
+	waited    time.Duration
+	over      atomic.Bool
+}
+
+// Waited is how long the call waited for the permit.
+func (p *Permit) Waited() time.Duration { return p.waited }
+
+// Settle ends a call that was sent: what it charged, and what the vendor said
+// about its limits, which can lower the account but never raise it. An unknown
+// charge keeps the whole price as spent.
+func (p *Permit) Settle(charge enrich.Charge, limits []enrich.LimitState) {
+	if p.over.Swap(true) {
+		return
+	}
+	if charge.Known {
+		p.money.settle(charge.Micros)
+	}
+	p.scheduler.settle(p.spent, limits)
+}
+
+// Return ends a permit whose call was never sent: everything goes back.
+func (p *Permit) Return() {
+	if p.over.Swap(true) {
+		return
+	}
+	p.money.settle(0)
+	p.scheduler.putBack(p.spent)
+}
