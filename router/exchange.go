@@ -39,6 +39,9 @@ type answer struct {
 // exchange makes one exchange: quota around breaker around call. The refusal is
 // set when the vendor was not called; whatever was taken has been given back.
 func (r *Router) exchange(ctx context.Context, rt *route, q question) (answer, *Refusal) {
+	if time.Now().After(q.acquireBy) {
+		return answer{}, &Refusal{Reason: enrich.ReasonOutOfTime}
+	}
 	acquireCtx, cancel := context.WithDeadline(ctx, q.acquireBy)
 	permit, err := r.quota.Acquire(acquireCtx, q.spend)
 	cancel()

@@ -134,13 +134,12 @@ func (s situation) goOn(r *reaction) {
 		r.move, r.reason = leave, string(enrich.Malformed)
 		return
 	}
-	if !next.Poll {
-		r.move = follow
-		return
-	}
-	r.wait = s.pollEvery
-	if s.reply.Wait != nil {
+	switch {
+	case !next.Poll:
+	case s.reply.Wait != nil:
 		r.wait = max(*s.reply.Wait, s.backoff)
+	default:
+		r.wait = s.pollEvery
 	}
 	useful := next.Deadline.IsZero() || !s.now.Add(r.wait).After(next.Deadline)
 	switch {

@@ -348,7 +348,7 @@ func (s *scenario) find(who string, ask enrich.Ask, within, leaves time.Duration
 	s.note(who + " " + answerText(s.router.Find(ctx, ask), ask, s.start))
 }
 
-func subjectOf(t *testing.T, name string) enrich.Subject {
+func subjectOf(t testing.TB, name string) enrich.Subject {
 	normalizer, err := email.New(email.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -426,7 +426,9 @@ func (s *scenario) trace() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.concurrent {
-		slices.SortStableFunc(s.events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.place(), b.place()), cmp.Compare(a.text, b.text)) })
+		slices.SortStableFunc(s.events, func(a, b event) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.place(), b.place()), cmp.Compare(a.text, b.text))
+		})
 	}
 	var out bytes.Buffer
 	for i := 0; i < len(s.events); {

@@ -1,0 +1,178 @@
+package router
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// watched is a breaker and what it told.
+type watched struct {
+	*breaker
+	states []BreakerState
+}
+
+func watch(c BreakerConfig, timeout time.Duration) *watched {
+	w := &watched{}
+	w.breaker = newBreaker(c.withDefaults(), timeout, 0, func(state BreakerState) {
+		// The library would deadlock on this question inside its callback.
+		w.current()
+		w.states = append(w.states, state)
+	})
+	return w
+}
+
+// call makes a call of a duration that ends with a verdict; false: not admitted.
+func (w *watched) call(took time.Duration, v verdict) bool {
+	report, ok := w.allow()
+	if !ok {
+		return false
+	}
+	time.Sleep(took)
+	report(v)
+	return true
+}
+
+func (w *watched) is(t *testing.T, want BreakerState) {
+	t.Helper()
+	if state, _ := w.current(); state != want {
+		t.Fatalf("the breaker is %s, want %s", state, want)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	want := map[enrich.Outcome]verdict{
+		enrich.Hit: healthy, enrich.Partial: healthy, enrich.Miss: healthy, enrich.Suppressed: healthy, enrich.Pending: healthy,
+		enrich.RateLimited: neutral, enrich.Blocked: neutral, enrich.QuotaExhausted: neutral, enrich.InvalidInput: neutral,
+		enrich.AuthFailed: neutral, enrich.Forbidden: neutral, enrich.Expired: neutral,
+		enrich.Temporary: failing, enrich.Timeout: failing, enrich.Malformed: failing,
+	}
+	for _, outcome := range enrich.Outcomes {
+		if got := verdictOn(outcome); got != want[outcome] {
+			t.Errorf("%s: %v, want %v", outcome, got, want[outcome])
+		}
+	}
+	if len(want) != len(enrich.Outcomes) {
+		t.Errorf("%d outcomes have a verdict, there are %d", len(want), len(enrich.Outcomes))
+	}
+}
+
+// The library loses results of calls that began before its window; a window of
+// ten timeouts cannot lose any.
+func TestBreakerNoticesSlowFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(BreakerConfig{Failures: 1000, Least: 10}, 10*time.Second)
+		for range 10 {
+			w.call(9*time.Second, failing)
+		}
+		w.is(t, BreakerOpen)
+	})
+}
+
+// The library's streak decays as its buckets roll.
+func TestBreakerNoticesRareFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(BreakerConfig{Failures: 4}, 10*time.Second)
+		for range 4 {
+			w.is(t, BreakerClosed)
+			w.call(0, failing)
+			time.Sleep(time.Minute)
+		}
+		if len(w.states) == 0 || w.states[0] != BreakerOpen {
+			t.Fatalf("four failures in a row, a minute apart, went unnoticed: %v", w.states)
+		}
+	})
+}
+
+func TestBreakerStreakEndsWithASuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(BreakerConfig{Failures: 3}, time.Second)
+		for range 5 {
+			w.call(0, failing)
+			w.call(0, failing)
+			w.call(0, neutral)
+			w.call(0, healthy)
+		}
+		w.is(t, BreakerClosed)
+		w.call(0, failing)
+		w.call(0, neutral) // says nothing, so the streak goes on
+		w.call(0, failing)
+		w.call(0, failing)
+		w.is(t, BreakerOpen)
+	})
+}
+
+func TestBreakerHalfOpenAdmitsExactlyItsProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(BreakerConfig{Failures: 1, Probes: 3, OpenFor: 10 * time.Second}, time.Second)
+		w.call(0, failing)
+		if until, ok := w.ready(); ok || !until.Equal(time.Now().Add(10*time.Second)) {
+			t.Fatalf("ready %v, until %s", ok, until)
+		}
+		time.Sleep(10*time.Second + 1)
+		var admitted []func(verdict)
+		var mu sync.Mutex
+		var callers sync.WaitGroup
+		for range 50 {
+			callers.Go(func() {
+				if report, ok := w.allow(); ok {
+					mu.Lock()
+					admitted = append(admitted, report)
+					mu.Unlock()
+				}
+			})
+		}
+		callers.Wait()
+		if len(admitted) != 3 {
+			t.Fatalf("%d probes were admitted, want 3", len(admitted))
+		}
+		if _, ok := w.ready(); ok {
+			t.Error("it says it is ready while all probes are under way")
+		}
+		admitted[0](neutral)
+		if _, ok := w.ready(); !ok {
+			t.Error("a neutral probe must give its place back")
+		}
+		w.is(t, BreakerHalfOpen)
+		admitted[1](healthy)
+		admitted[2](healthy)
+		w.is(t, BreakerHalfOpen)
+		w.call(0, healthy)
+		w.is(t, BreakerClosed)
+		if want := []BreakerState{BreakerOpen, BreakerHalfOpen, BreakerClosed}; len(w.states) != 3 || w.states[0] != want[0] || w.states[1] != want[1] || w.states[2] != want[2] {
+			t.Errorf("told %v, want %v", w.states, want)
+		}
+	})
+}
+
+func TestBreakerOfReplicasProbeApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := BreakerConfig{Failures: 1, OpenFor: 10 * time.Second}.withDefaults()
+		for stretch, want := range map[float64]time.Duration{0: 10 * time.Second, 0.5: 11 * time.Second, 0.999: 11998 * time.Millisecond} {
+			b := newBreaker(c, time.Second, stretch, func(BreakerState) {})
+			report, _ := b.allow()
+			report(failing)
+			if until, _ := b.ready(); !until.Equal(time.Now().Add(want)) {
+				t.Errorf("stretch %v: open for %s, want %s", stretch, time.Until(until), want)
+			}
+		}
+	})
+}
+
+// A late result of a closed time must not count in another.
+func TestBreakerIgnoresLateResults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(BreakerConfig{Failures: 1, OpenFor: time.Second}, 10*time.Second)
+		late, _ := w.allow()
+		w.call(0, failing)
+		time.Sleep(2 * time.Second)
+		w.is(t, BreakerHalfOpen)
+		late(failing)
+		w.is(t, BreakerHalfOpen)
+		w.call(0, healthy)
+		w.is(t, BreakerClosed)
+	})
+}
