@@ -329,6 +329,7 @@ func (s *scenario) ask(text string, meanwhile bool) error {
 		if callers > 1 {
 			name = fmt.Sprintf("%s%d", who, i+1)
 		}
+		ask := ask
 		ask.Subject = subjectOf(s.t, name)
 		s.under.Go(func() { s.find(who, ask, within, leaves) })
 	}
