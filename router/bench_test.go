@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -10,17 +9,7 @@ import (
 	"github.com/enrichd/enrichd/providers"
 )
 
-// free is a quota that allows everything at once.
-type free struct{}
-
-func (free) Acquire(context.Context, Spend) (Permit, error)     { return free{}, nil }
-func (free) Forecast(Spend) Refusal                             { return Refusal{} }
-func (free) Pause(string, time.Time, enrich.PauseReason)        {}
-func (free) Resume(string)                                      {}
-func (free) Settle(charge enrich.Charge, l []enrich.LimitState) {}
-func (free) Return()                                            {}
-
-// at once answers without a wait.
+// atOnce is a vendor that answers without a wait.
 type atOnce struct{}
 
 func (atOnce) Lookup(_ context.Context, query providers.Query) providers.Reply {
@@ -40,12 +29,15 @@ func benchRouter(b *testing.B, order Order) (*Router, enrich.Ask) {
 		everything[a] = Supply{Confidence: 0.9}
 		ask.Needs = append(ask.Needs, enrich.Need{Attribute: a, Sources: names})
 	}
-	parts := Parts{Config: Config{Order: order}, Quota: free{}, Log: slog.New(slog.DiscardHandler)}
+	parts := Parts{Config: Config{Order: order}}
+	limits := map[string][]enrich.Limit{}
 	for _, name := range names {
 		parts.Providers = append(parts.Providers, Provider{Name: name, Lookup: atOnce{}, Calls: []Call{
 			{Operation: "person", Kind: enrich.Person, Price: 1000, Supplies: everything},
 		}})
+		limits[name] = nil
 	}
+	parts.Quota = newQuota(b, limits)
 	r, err := New(parts)
 	if err != nil {
 		b.Fatal(err)
@@ -68,6 +60,20 @@ func BenchmarkPlan(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkDecide is the decision alone.
+func BenchmarkDecide(b *testing.B) {
+	r, ask := benchRouter(b, Listed)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	w := r.newWalk(ctx, ask)
+	w.plan()
+	c := circumstances{now: time.Now(), latest: w.deadline, missing: w.missing, patience: time.Second}
+	b.ReportAllocs()
+	for b.Loop() {
+		w.planned = w.planned.decide(c, w.standings)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers"
+	"github.com/enrichd/enrichd/quota"
 )
 
 // vendor is a provider and the times that apply to it.
@@ -20,7 +21,9 @@ type vendor struct {
 // question is one exchange to be made with a provider.
 type question struct {
 	query providers.Query
-	spend Spend
+	ask   quota.Ask
+	// book says what of a reply's charge is news to the quota.
+	book func(enrich.Outcome, enrich.Charge) enrich.Charge
 	// acquireBy is until when a token may be waited for, deadline until when the
 	// call may take; fair is how long it must be given to be blamed for silence.
 	acquireBy, deadline time.Time
@@ -38,12 +41,12 @@ type answer struct {
 
 // exchange makes one exchange: quota around breaker around call. The refusal is
 // set when the vendor was not called; whatever was taken has been given back.
-func (r *Router) exchange(ctx context.Context, rt *route, q question) (answer, *Refusal) {
+func (r *Router) exchange(ctx context.Context, rt *route, q question) (answer, *quota.Refusal) {
 	if time.Now().After(q.acquireBy) {
-		return answer{}, &Refusal{Reason: enrich.ReasonOutOfTime}
+		return answer{}, refused(enrich.ReasonOutOfTime, time.Time{})
 	}
 	acquireCtx, cancel := context.WithDeadline(ctx, q.acquireBy)
-	permit, err := r.quota.Acquire(acquireCtx, q.spend)
+	permit, err := r.quota.Acquire(acquireCtx, q.ask)
 	cancel()
 	if err != nil {
 		return answer{}, refusalOf(err)
@@ -52,7 +55,7 @@ func (r *Router) exchange(ctx context.Context, rt *route, q question) (answer, *
 	if !ok {
 		permit.Return()
 		until, _ := rt.breaker.ready()
-		return answer{}, &Refusal{ReadyAt: until, Reason: enrich.ReasonBreakerOpen}
+		return answer{}, refused(enrich.ReasonBreakerOpen, until)
 	}
 	began := time.Now()
 	deadline := began.Add(rt.vendor.timeout)
@@ -73,16 +76,17 @@ func (r *Router) exchange(ctx context.Context, rt *route, q question) (answer, *
 		}
 	}
 	report(verdict)
-	permit.Settle(reply.Charge, reply.Limits)
+	permit.Settle(q.book(a.reply.Outcome, reply.Charge), reply.Limits)
 	return a, nil
 }
 
-func refusalOf(err error) *Refusal {
-	var refusal *Refusal
-	if errors.As(err, &refusal) {
-		return refusal
+// refusalOf returns the refusal in an error of Acquire.
+func refusalOf(err error) *quota.Refusal {
+	var refusal *quota.Refusal
+	if !errors.As(err, &refusal) {
+		refusal = refused(enrich.ReasonOutOfTime, time.Time{})
 	}
-	return &Refusal{Reason: enrich.ReasonOutOfTime}
+	return refusal
 }
 
 // callGrace is how long after its deadline a call is waited for, which ends by

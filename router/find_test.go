@@ -15,6 +15,7 @@ import (
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers"
+	"github.com/enrichd/enrichd/quota"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -52,7 +53,7 @@ func titleAsk(t *testing.T, name string, sources ...string) enrich.Ask {
 func TestFallback(t *testing.T) {
 	for _, trouble := range []struct {
 		name, script, reason string
-		prepare              func(*testQuota)
+		prepare              func(*quota.Keeper)
 	}{
 		{"429 with a hint", "rate_limited wait 30s", "rate_limited", nil},
 		{"bare 429", "rate_limited", "rate_limited", nil},
@@ -69,20 +70,23 @@ func TestFallback(t *testing.T) {
 		{"endless job", "pending wait 60s", "timeout", nil},
 		{"panic", "panic", "malformed", nil},
 		{"open breaker", "temporary", "breaker_open", nil},
-		{"no tokens", "hit", "no_token", func(q *testQuota) {
-			q.limit("troubled", 1, time.Hour)
-			permit, err := q.Acquire(context.Background(), Spend{Provider: "troubled"})
+		{"no tokens", "hit", "no_token", func(k *quota.Keeper) {
+			permit, err := k.Acquire(context.Background(), quota.Ask{Provider: "troubled"})
 			if err != nil {
 				panic(err)
 			}
 			permit.Settle(enrich.Charge{}, nil)
 		}},
-		{"operator's pause", "hit", "paused", func(q *testQuota) { q.Pause("troubled", time.Time{}, enrich.PausedByOperator) }},
+		{"operator's pause", "hit", "paused", func(k *quota.Keeper) { k.Pause("troubled", time.Time{}, enrich.PausedByOperator) }},
 	} {
 		for _, place := range []string{"primary", "secondary"} {
 			t.Run(strings.ReplaceAll(trouble.name, " ", "_")+"/"+place, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					quota := newTestQuota()
+					limit := bucket(1000, time.Second)
+					if trouble.reason == enrich.ReasonNoToken {
+						limit = bucket(1, time.Hour)
+					}
+					quota := newQuota(t, map[string][]enrich.Limit{"troubled": {limit}, "other": nil})
 					if trouble.prepare != nil {
 						trouble.prepare(quota)
 					}
@@ -121,9 +125,6 @@ func TestFallback(t *testing.T) {
 					if took := time.Since(began); took > 20*time.Second {
 						t.Errorf("took %s", took)
 					}
-					if quota.out != 0 {
-						t.Errorf("%d permits are out", quota.out)
-					}
 				})
 			})
 		}
@@ -149,7 +150,7 @@ func TestAnyTrouble(t *testing.T) {
 }
 
 func anyTrouble(t *testing.T, dice *rand.Rand) {
-	quota := newTestQuota()
+	limits := map[string][]enrich.Limit{}
 	config := Config{Attempts: 1 + dice.IntN(4), MinAttempt: 50 * time.Millisecond, AttemptTimeout: 5 * time.Second}
 	if dice.IntN(2) == 0 {
 		config.Order = Cheapest
@@ -159,14 +160,18 @@ func anyTrouble(t *testing.T, dice *rand.Rand) {
 	var names []string
 	for i := range 1 + dice.IntN(3) {
 		name := fmt.Sprint("vendor", i)
-		v := &guard{testVendor: scriptedVendor(name, anyScript(dice)), t: t, quota: quota, least: config.MinAttempt}
+		v := &guard{testVendor: scriptedVendor(name, anyScript(dice)), t: t, least: config.MinAttempt}
+		// One call at a time: a permit that is never ended would close the
+		// provider.
+		limits[name] = []enrich.Limit{{Name: "at_once", Shape: enrich.Concurrency, Amount: 1}}
 		if dice.IntN(3) == 0 {
-			quota.limit(name, 1+dice.IntN(5), 10*time.Second)
+			limits[name] = append(limits[name], bucket(1+dice.IntN(5), 10*time.Second))
 		}
 		vendors, names = append(vendors, v), append(names, name)
 		order = append(order, asked(name, v))
 	}
-	r, err := New(Parts{Config: config, Providers: order, Quota: quota, Random: func() float64 { return 0.5 }})
+	keeper := newQuota(t, limits)
+	r, err := New(Parts{Config: config, Providers: order, Quota: keeper, Random: func() float64 { return 0.5 }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +185,7 @@ func anyTrouble(t *testing.T, dice *rand.Rand) {
 		budget := time.Duration(1+dice.IntN(30_000)) * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), budget)
 		for _, v := range vendors {
-			v.deadline = time.Now().Add(budget)
+			v.deadline, v.quota = time.Now().Add(budget), keeper
 		}
 		began := time.Now()
 		found := r.Find(ctx, ask)
@@ -207,8 +212,10 @@ func anyTrouble(t *testing.T, dice *rand.Rand) {
 		if _, failed := found.Failed[title]; ok && failed {
 			t.Error("a title was found and failed")
 		}
-		if quota.out != 0 {
-			t.Errorf("%d permits are out", quota.out)
+		for _, name := range names {
+			if refusal := keeper.Forecast(quota.Ask{Provider: name}); refusal.Reason == enrich.ReasonNoToken && len(limits[name]) == 1 {
+				t.Errorf("a permit to call %s was never ended", name)
+			}
 		}
 		time.Sleep(time.Duration(dice.IntN(5000)) * time.Millisecond)
 	}
@@ -221,7 +228,7 @@ func anyTrouble(t *testing.T, dice *rand.Rand) {
 type guard struct {
 	*testVendor
 	t        *testing.T
-	quota    *testQuota
+	quota    *quota.Keeper
 	deadline time.Time
 	least    time.Duration
 }
@@ -233,7 +240,7 @@ func (g *guard) Lookup(ctx context.Context, query providers.Query) providers.Rep
 	if _, ok := ctx.Deadline(); !ok {
 		g.t.Errorf("a call to %s has no deadline", g.name)
 	}
-	if refusal := g.quota.Forecast(Spend{Provider: g.name}); refusal.Reason == enrich.ReasonPaused {
+	if refusal := g.quota.Forecast(quota.Ask{Provider: g.name}); refusal.Reason == enrich.ReasonPaused {
 		g.t.Errorf("%s is called while it is paused", g.name)
 	}
 	return g.testVendor.Lookup(ctx, query)
@@ -260,7 +267,7 @@ func TestPurseIsShared(t *testing.T) {
 		firm := asked("bolt", company)
 		firm.Calls[0].Kind, firm.Calls[0].Operation = enrich.Company, "company"
 		firm.Calls[0].Supplies = map[enrich.Attribute]Supply{"company.name": {}}
-		r, err := New(Parts{Providers: []Provider{asked("acme", person), firm}, Quota: newTestQuota()})
+		r, err := New(Parts{Providers: []Provider{asked("acme", person), firm}, Quota: newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +296,7 @@ func TestPurseIsShared(t *testing.T) {
 func TestSourcesOfAnAccount(t *testing.T) {
 	acme, bolt := asked("acme", scriptedVendor("acme", "hit")), asked("bolt", scriptedVendor("bolt", "hit"))
 	acme.Calls[0].Supplies["person.mobile_phone"] = Supply{Extra: 80_000}
-	r, err := New(Parts{Providers: []Provider{acme, bolt}, Quota: newTestQuota()})
+	r, err := New(Parts{Providers: []Provider{acme, bolt}, Quota: newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +323,7 @@ func TestSourcesOfAnAccount(t *testing.T) {
 
 func TestHealthAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, err := New(Parts{Providers: []Provider{asked("acme", scriptedVendor("acme", "hit times 3, then forbidden, then hit"))}, Quota: newTestQuota(), Random: func() float64 { return 0 }})
+		r, err := New(Parts{Providers: []Provider{asked("acme", scriptedVendor("acme", "hit times 3, then forbidden, then hit"))}, Quota: newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil}), Random: func() float64 { return 0 }})
 		if err != nil {
 			t.Fatal(err)
 		}

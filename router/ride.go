@@ -7,6 +7,7 @@ import (
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers"
+	"github.com/enrichd/enrichd/quota"
 )
 
 // ride is a walk on the first leg of its plan: it asks the provider, repeats,
@@ -78,7 +79,8 @@ func (r *ride) question() question {
 	}
 	return question{
 		query:     providers.Query{Subject: r.ask.Subject, Wanted: wanted, IdempotencyKey: r.ask.IdempotencyKey, Step: r.job.step},
-		spend:     r.spend(r.progress),
+		ask:       r.quotaAsk(r.progress),
+		book:      r.job.book,
 		acquireBy: acquireBy,
 		deadline:  r.until,
 		fair:      r.config.Breaker.Fair,
@@ -90,7 +92,7 @@ func (r *ride) question() question {
 const maxRefused = 5
 
 // refused takes in that the vendor was not called.
-func (r *ride) refused(refusal *Refusal) {
+func (r *ride) refused(refusal *quota.Refusal) {
 	r.refusedTimes++
 	r.notBefore = refusal.ReadyAt
 	if r.job.step == nil {
@@ -116,12 +118,6 @@ func (r *ride) record(a answer) {
 	r.observer.Called(Exchange{Attempt: attempt, Operation: r.job.operation(r.call), Account: r.ask.Account.Name, Lane: r.ask.Lane})
 	for _, attribute := range a.reply.Drift {
 		r.observer.Drifted(r.call.name, attribute)
-	}
-	switch {
-	case a.reply.Charge.Known:
-		r.job.charged += a.reply.Charge.Micros
-	case a.reply.Outcome != enrich.Pending:
-		r.job.unknown = true
 	}
 	if !a.reply.Outcome.Authoritative() && a.reply.Outcome != enrich.Pending {
 		r.failures++
@@ -244,7 +240,7 @@ func (r *ride) leave(do reaction) {
 
 // end closes the look-up: what it did not charge goes back to the purse.
 func (r *ride) end() {
-	r.ask.Purse.Settle(r.job.price, enrich.Charge{Micros: r.job.charged, Known: !r.job.unknown})
+	r.ask.Purse.Settle(r.job.price, r.job.charge())
 	r.job = job{}
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/quota"
 )
 
 var update = flag.Bool("update", false, "write what happens into the scenarios")
@@ -62,7 +63,7 @@ func TestScenarios(t *testing.T) {
 type scenario struct {
 	t       *testing.T
 	parts   Parts
-	quota   *testQuota
+	limits  map[string][]enrich.Limit
 	vendors map[string]*testVendor
 	router  *Router
 	account map[string]enrich.Account
@@ -95,7 +96,7 @@ func (e event) place() int {
 func play(t *testing.T, given string) string {
 	s := &scenario{
 		t:       t,
-		quota:   newTestQuota(),
+		limits:  map[string][]enrich.Limit{},
 		vendors: map[string]*testVendor{},
 		account: map[string]enrich.Account{},
 		start:   time.Now(),
@@ -110,9 +111,6 @@ func play(t *testing.T, given string) string {
 		}
 	}
 	s.under.Wait()
-	if s.quota.out != 0 {
-		t.Errorf("%d permits were neither settled nor returned", s.quota.out)
-	}
 	for _, v := range s.vendors {
 		close(v.free)
 	}
@@ -136,7 +134,7 @@ func (s *scenario) obey(line string) error {
 		return s.script(verb, rest)
 	}
 	if s.router == nil {
-		s.parts.Quota, s.parts.Observer, s.parts.Log = s.quota, Unobserved{}, slog.New(decisions{s})
+		s.parts.Quota, s.parts.Observer, s.parts.Log = newQuota(s.t, s.limits), Unobserved{}, slog.New(decisions{s})
 		router, err := New(s.parts)
 		if err != nil {
 			return err
@@ -194,7 +192,7 @@ func (s *scenario) provider(text string) error {
 			var window time.Duration
 			n, _ = strconv.Atoi(amount)
 			window, err = time.ParseDuration(per)
-			s.quota.limit(name, n, window)
+			s.limits[name] = append(s.limits[name], bucket(n, window))
 		default:
 			err = fmt.Errorf("no provider has a %q", key)
 		}
@@ -213,6 +211,7 @@ func (s *scenario) provider(text string) error {
 		v := &testVendor{name: name, free: make(chan struct{})}
 		v.price = func(wanted []enrich.Attribute) enrich.Micros { return s.priceOf(name, wanted) }
 		s.vendors[name] = v
+		s.limits[name] = append(s.limits[name], enrich.Limit{Name: "at_once", Shape: enrich.Concurrency, Amount: 1000})
 		provider.Lookup = v
 		s.parts.Providers = append(s.parts.Providers, provider)
 		i = len(s.parts.Providers) - 1
@@ -349,6 +348,20 @@ func (s *scenario) find(who string, ask enrich.Ask, within, leaves time.Duration
 	s.note(who + " " + answerText(s.router.Find(ctx, ask), ask, s.start))
 }
 
+// newQuota keeps limits until the test ends.
+func newQuota(t testing.TB, limits map[string][]enrich.Limit) *quota.Keeper {
+	keeper, err := quota.New(quota.Config{}, limits, quota.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = keeper.Close() })
+	return keeper
+}
+
+func bucket(amount int, window time.Duration) enrich.Limit {
+	return enrich.Limit{Name: "bucket", Shape: enrich.TokenBucket, Amount: int64(amount), Window: window}
+}
+
 func subjectOf(t testing.TB, name string) enrich.Subject {
 	normalizer, err := email.New(email.Config{})
 	if err != nil {
@@ -409,7 +422,7 @@ func answerText(found enrich.Found, ask enrich.Ask, start time.Time) string {
 	if found.Err != nil {
 		text := "error " + string(found.Err.Kind)
 		if !found.Err.ReadyAt.IsZero() {
-			text += fmt.Sprintf(", ready at %s", found.Err.ReadyAt.Sub(start))
+			text += fmt.Sprintf(", ready at %s", found.Err.ReadyAt.Sub(start).Round(time.Millisecond))
 		}
 		parts = append(parts, text)
 	}
@@ -419,7 +432,7 @@ func answerText(found enrich.Found, ask enrich.Ask, start time.Time) string {
 func (s *scenario) note(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.events = append(s.events, event{time.Since(s.start), text})
+	s.events = append(s.events, event{time.Since(s.start).Round(time.Millisecond), text})
 }
 
 // trace writes what happened, equal events of one moment once.
@@ -465,8 +478,11 @@ func (d decisions) Handle(_ context.Context, record slog.Record) error {
 	var provider, rest string
 	record.Attrs(func(a slog.Attr) bool {
 		value := a.Value.String()
-		if value == "0s" {
-			return true
+		if a.Value.Kind() == slog.KindDuration {
+			if a.Value.Duration() == 0 {
+				return true
+			}
+			value = a.Value.Duration().Round(time.Millisecond).String()
 		}
 		switch a.Key {
 		case "account", "lane", "error":
@@ -482,7 +498,7 @@ func (d decisions) Handle(_ context.Context, record slog.Record) error {
 			if at := a.Value.Time(); at.IsZero() {
 				value = "never"
 			} else {
-				value = at.Sub(d.start).String()
+				value = at.Sub(d.start).Round(time.Millisecond).String()
 			}
 		}
 		rest += " " + a.Key + "=" + value

@@ -28,7 +28,7 @@ func (r *ride) learn(reply providers.Reply) {
 		r.silent[bit] = reply.Outcome
 	}
 	r.open &^= r.job.wanted
-	r.call.learned.answer(r.job.wanted, found, r.job.price, enrich.Charge{Micros: r.job.charged, Known: !r.job.unknown})
+	r.call.learned.answer(r.job.wanted, found, r.job.price, r.job.charge())
 }
 
 // found closes the walk: what was found, and for what is still missing though

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
-	"github.com/enrichd/enrichd/providers"
+	"github.com/enrichd/enrichd/quota"
 )
 
 // walk is one Find under way. One goroutine owns it.
@@ -46,15 +46,6 @@ type progress struct {
 	// job is the look-up under way.
 	job  job
 	told string // the drop that observers were told last
-}
-
-// job is a look-up from its first exchange to its last.
-type job struct {
-	wanted  set
-	price   enrich.Micros
-	step    *providers.Step // the next exchange; nil: the first
-	charged enrich.Micros
-	unknown bool // nobody can say what it charged in all
 }
 
 func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
@@ -145,7 +136,7 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 		s.barred, s.readyAt = enrich.ReasonBreakerOpen, until
 		return s
 	}
-	if refusal := w.quota.Forecast(w.spend(p)); refusal.Reason != "" {
+	if refusal := w.quota.Forecast(w.quotaAsk(p)); refusal.Reason != "" {
 		s.readyAt, s.waiting, s.pause = refusal.ReadyAt, refusal.Reason, refusal.Pause
 	}
 	if p.notBefore.After(c.now) && p.notBefore.After(s.readyAt) && (s.waiting == "" || !s.readyAt.IsZero()) {
@@ -157,29 +148,20 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 	return s
 }
 
-// asked is what a job under way was asked for; 0 when none is under way.
-func (j job) asked() set {
-	if j.step == nil {
-		return 0
+// quotaAsk is the call's next exchange as limits count it. A look-up pays with
+// its first.
+func (w *walk) quotaAsk(p *progress) quota.Ask {
+	ask := quota.Ask{
+		Provider:  p.call.name,
+		Operation: p.job.operation(p.call),
+		Account:   w.ask.Account.Name,
+		Weight:    w.ask.Account.Weight,
+		Lane:      w.ask.Lane,
 	}
-	return j.wanted
-}
-
-func (j job) operation(c *call) string {
-	if j.step == nil {
-		return c.operation
-	}
-	return j.step.Operation
-}
-
-// spend is the call's next exchange as limits count it. A look-up pays with its
-// first.
-func (w *walk) spend(p *progress) Spend {
-	s := Spend{Provider: p.call.name, Operation: p.job.operation(p.call), Account: w.ask.Account.Name, Weight: w.ask.Account.Weight, Lane: w.ask.Lane}
 	if p.job.step == nil {
-		s.Entities, s.Price = 1, max(p.job.price, p.call.price)
+		ask.Price = max(p.job.price, p.call.price)
 	}
-	return s
+	return ask
 }
 
 func (w *walk) debug(message string, c *call, attrs ...slog.Attr) {
