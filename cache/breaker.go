@@ -34,13 +34,16 @@ type breaker struct {
 	circuit *gobreaker.TwoStepCircuitBreaker[any]
 	away    atomic.Bool
 	left    chan struct{} // Redis went away; wakes the prober
-	log     *slog.Logger
+	// needed is the time that a healthy Redis may need: a command that was
+	// given less says nothing when it runs out of time.
+	needed time.Duration
+	log    *slog.Logger
 }
 
 var _ redis.Hook = (*breaker)(nil)
 
-func newBreaker(log *slog.Logger) *breaker {
-	b := &breaker{left: make(chan struct{}, 1), log: log}
+func newBreaker(needed time.Duration, log *slog.Logger) *breaker {
+	b := &breaker{left: make(chan struct{}, 1), needed: needed, log: log}
 	b.circuit = gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
 		Name:         "redis",
 		MaxRequests:  1,
@@ -135,7 +138,8 @@ func (b *breaker) guard(ctx context.Context, send func() error, cmds ...redis.Cm
 	}
 	if !b.away.Load() {
 		if done, err := b.circuit.Allow(); err == nil {
-			hurried := inHurry(ctx)
+			deadline, ok := ctx.Deadline()
+			hurried := ok && time.Until(deadline) < b.needed
 			err = send()
 			if hurried && errors.Is(err, context.DeadlineExceeded) {
 				done(context.Canceled)
@@ -149,13 +153,6 @@ func (b *breaker) guard(ctx context.Context, send func() error, cmds ...redis.Cm
 		cmd.SetErr(errAway)
 	}
 	return errAway
-}
-
-// inHurry tells whether the caller leaves a command less time than a healthy
-// Redis may need.
-func inHurry(ctx context.Context) bool {
-	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) < recallWithin*3/4
 }
 
 // neutral tells which results say nothing about Redis's health: the caller

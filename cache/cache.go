@@ -30,35 +30,46 @@ type Cache struct {
 	jitter float64
 	memory tier // none where memory is turned off
 	shared tier // none without Redis
-	stats  *counters
-	log    *slog.Logger
+	// decoded saves decoding what memory is asked for often.
+	decoded *decoded
+	stats   *counters
+	log     *slog.Logger
 }
 
 var _ enrich.Recall = (*Cache)(nil)
 
+// decodedShare is the part of memory that holds decoded records, one in so
+// many.
+const decodedShare = 8
+
 // New makes a cache. A Redis that is away is no error: its records are used
 // from when it is back. Whoever made the cache closes it.
 func New(config Config, log *slog.Logger) (*Cache, error) {
+	return newCache(config, usualPatience, log)
+}
+
+func newCache(config Config, patience patience, log *slog.Logger) (*Cache, error) {
 	if problems := config.Validate(); len(problems) > 0 {
 		return nil, fmt.Errorf("cache: %w", errors.Join(problems...))
 	}
 	config = config.WithDefaults()
 	c := &Cache{
-		tagger: newTagger(config.pepper()),
-		jitter: max(config.Jitter, 0),
-		memory: none{},
-		shared: none{},
-		stats:  &counters{},
-		log:    log,
+		tagger:  newTagger(config.pepper()),
+		jitter:  max(config.Jitter, 0),
+		memory:  none{},
+		shared:  none{},
+		decoded: newDecoded(config.MemoryBytes / decodedShare),
+		stats:   &counters{},
+		log:     log,
 	}
 	var err error
 	if len(config.Redis.Addresses) > 0 {
-		if c.shared, err = newRemote(config.Redis, c.stats, log); err != nil {
+		if c.shared, err = newRemote(config.Redis, patience, c.stats, log); err != nil {
 			return nil, fmt.Errorf("cache: %w", err)
 		}
 	}
 	if config.MemoryBytes > 0 {
-		if c.memory, err = newMemory(config.MemoryBytes); err != nil {
+		if c.memory, err = newMemory(config.MemoryBytes - config.MemoryBytes/decodedShare); err != nil {
 			return nil, errors.Join(fmt.Errorf("cache: memory: %w", err), c.shared.close())
 		}
 	}
@@ -78,7 +89,7 @@ func (c *Cache) Recall(ctx context.Context, key email.Key) (enrich.Record, enric
 
 func (c *Cache) recall(ctx context.Context, t tag) (enrich.Record, enrich.Tier) {
 	if known := c.memory.recall(ctx, t); known != nil {
-		if record, err := known.record(); err == nil {
+		if record, err := c.decoded.record(known); err == nil {
 			return record, c.memory.name()
 		}
 	}

@@ -119,7 +119,7 @@ func TestNothingOfNoSubject(t *testing.T) {
 
 func startCache(t testing.TB, config Config) *Cache {
 	t.Helper()
-	c, err := New(config, silent())
+	c, err := newCache(config, patient, silent())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,109 +4,238 @@ import (
 	"errors"
 	"math"
 	"time"
+	"unicode/utf8"
 
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/enrichd/enrichd/enrich"
-	recordv1 "github.com/enrichd/enrichd/proto/record/v1"
+)
+
+// The stored form of a record is proto/record/v1. Its messages are read and
+// written here by hand: a record is read at every recall that memory does not
+// answer, and so its texts share the bytes that came, and one slice holds all
+// facts. A test holds this against the generated code.
+const (
+	recordSources    = 1
+	recordAttributes = 2
+
+	attributeName  = 1
+	attributeFacts = 2
+
+	factSource     = 1
+	factState      = 2
+	factFetchedAt  = 3
+	factConfidence = 4
+	factPrice      = 5
+	factText       = 6
+	factWord       = 7
+	factNumber     = 8
+	factList       = 9
+
+	listItems = 1
 )
 
 // errRecord is the error of bytes that are no record.
 var errRecord = errors.New("cache: not an encoded record")
 
+// errFact is the error of a fact that the stored form has no place for.
+var errFact = errors.New("cache: a fact without a source, with a text that is not UTF-8, or that contradicts itself")
+
 // encodeRecord returns the stored form of a record.
 func encodeRecord(record enrich.Record) (string, error) {
-	var stored recordv1.Record
-	sources := map[string]uint32{}
-	var about *recordv1.Attribute
-	for _, fact := range record.Facts() { // sorted by attribute
-		source, ok := sources[fact.Source]
-		if !ok {
-			source = uint32(len(sources))
-			sources[fact.Source] = source
-			stored.Sources = append(stored.Sources, fact.Source)
+	facts := record.Facts() // sorted by attribute and source
+	var encoded, attribute, fact []byte
+	var sources []string
+	for _, f := range facts {
+		if !storable(f) || !readable(f) {
+			return "", errFact
 		}
-		if about == nil || about.Name != string(fact.Attribute) {
-			about = &recordv1.Attribute{Name: string(fact.Attribute)}
-			stored.Attributes = append(stored.Attributes, about)
+		if sourceIndex(sources, f.Source) < 0 {
+			sources = append(sources, f.Source)
+			encoded = appendText(encoded, recordSources, f.Source)
 		}
-		about.Facts = append(about.Facts, encodeFact(fact, source))
 	}
-	payload, err := proto.Marshal(&stored)
-	return string(payload), err
+	for start := 0; start < len(facts); {
+		name := facts[start].Attribute
+		attribute = appendText(attribute[:0], attributeName, string(name))
+		for ; start < len(facts) && facts[start].Attribute == name; start++ {
+			fact = appendFact(fact[:0], facts[start], sourceIndex(sources, facts[start].Source))
+			attribute = appendBytes(attribute, attributeFacts, fact)
+		}
+		encoded = appendBytes(encoded, recordAttributes, attribute)
+	}
+	return string(encoded), nil
 }
 
-func encodeFact(fact enrich.Fact, source uint32) *recordv1.Fact {
-	stored := &recordv1.Fact{
-		Source:      source,
-		State:       recordv1.State(fact.State),
-		FetchedAtMs: fact.FetchedAt.UnixMilli(),
-		Confidence:  fact.Confidence,
-		PriceMicros: int64(fact.Price),
+func sourceIndex(sources []string, source string) int {
+	for i, known := range sources {
+		if known == source {
+			return i
+		}
 	}
+	return -1
+}
+
+func appendFact(to []byte, fact enrich.Fact, source int) []byte {
+	to = appendVarint(to, factSource, uint64(source))
+	to = appendVarint(to, factState, uint64(fact.State))
+	to = appendVarint(to, factFetchedAt, uint64(fact.FetchedAt.UnixMilli()))
+	to = protowire.AppendTag(to, factConfidence, protowire.Fixed64Type)
+	to = protowire.AppendFixed64(to, math.Float64bits(fact.Confidence))
+	to = appendVarint(to, factPrice, uint64(fact.Price))
 	if fact.Value.IsZero() {
-		return stored
+		return to
 	}
 	switch fact.Value.Form() {
 	case enrich.Text:
-		stored.Value = &recordv1.Fact_Text{Text: fact.Value.Text()}
+		return appendText(to, factText, fact.Value.Text())
 	case enrich.Word:
-		stored.Value = &recordv1.Fact_Word{Word: fact.Value.Text()}
+		return appendText(to, factWord, fact.Value.Text())
 	case enrich.Number:
-		stored.Value = &recordv1.Fact_Number{Number: fact.Value.Number()}
-	case enrich.List:
-		stored.Value = &recordv1.Fact_List{List: &recordv1.List{Items: fact.Value.List()}}
+		return appendVarint(to, factNumber, uint64(fact.Value.Number()))
+	default:
+		var list []byte
+		for _, item := range fact.Value.List() {
+			list = appendText(list, listItems, item)
+		}
+		return appendBytes(to, factList, list)
 	}
-	return stored
+}
+
+func appendVarint(to []byte, field protowire.Number, value uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), value)
+}
+
+func appendText(to []byte, field protowire.Number, text string) []byte {
+	return protowire.AppendString(protowire.AppendTag(to, field, protowire.BytesType), text)
+}
+
+func appendBytes(to []byte, field protowire.Number, value []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), value)
 }
 
 // decodeRecord is the inverse of encodeRecord. It refuses what encodeRecord
 // cannot have written, so that damage never becomes a wrong fact.
 func decodeRecord(payload string) (enrich.Record, error) {
-	var stored recordv1.Record
-	if err := proto.Unmarshal([]byte(payload), &stored); err != nil {
-		return enrich.Record{}, errRecord
-	}
-	var facts []enrich.Fact
-	for _, about := range stored.Attributes {
-		for _, fact := range about.Facts {
-			if about.Name == "" || int(fact.Source) >= len(stored.Sources) {
+	facts := make([]enrich.Fact, 0, countFacts(payload))
+	var sources []string
+	in := readWire(payload)
+	for in.next() {
+		switch in.field {
+		case recordSources:
+			sources = append(sources, in.text())
+		case recordAttributes:
+			var ok bool
+			if facts, ok = decodeAttribute(facts, in.message(), sources); !ok {
 				return enrich.Record{}, errRecord
 			}
-			decoded, ok := decodeFact(fact)
-			if !ok {
-				return enrich.Record{}, errRecord
-			}
-			decoded.Attribute = enrich.Attribute(about.Name)
-			decoded.Source = stored.Sources[fact.Source]
-			facts = append(facts, decoded)
 		}
 	}
-	if len(facts) == 0 {
+	if in.bad || len(facts) == 0 {
 		return enrich.Record{}, errRecord
 	}
-	return enrich.NewRecord(facts...), nil
+	record, ok := enrich.SortedRecord(facts)
+	if !ok {
+		return enrich.Record{}, errRecord
+	}
+	return record, nil
 }
 
-func decodeFact(stored *recordv1.Fact) (enrich.Fact, bool) {
-	fact := enrich.Fact{
-		State:      enrich.State(stored.State),
-		FetchedAt:  time.UnixMilli(stored.FetchedAtMs),
-		Confidence: stored.Confidence,
-		Price:      enrich.Micros(stored.PriceMicros),
+// countFacts counts without reading the facts themselves.
+func countFacts(payload string) (count int) {
+	in := readWire(payload)
+	for in.next() {
+		if in.field != recordAttributes {
+			continue
+		}
+		attribute := in.message()
+		for attribute.next() {
+			if attribute.field == attributeFacts {
+				count++
+			}
+		}
 	}
-	switch value := stored.Value.(type) {
-	case *recordv1.Fact_Text:
-		fact.Value = enrich.TextValue(value.Text)
-	case *recordv1.Fact_Word:
-		fact.Value = enrich.WordValue(value.Word)
-	case *recordv1.Fact_Number:
-		fact.Value = enrich.NumberValue(value.Number)
-	case *recordv1.Fact_List:
-		fact.Value = enrich.ListValue(value.List.GetItems())
+	return count
+}
+
+func decodeAttribute(facts []enrich.Fact, in wire, sources []string) ([]enrich.Fact, bool) {
+	var name enrich.Attribute
+	for in.next() {
+		switch in.field {
+		case attributeName:
+			name = enrich.Attribute(in.text())
+		case attributeFacts:
+			fact, ok := decodeFact(in.message(), sources)
+			if !ok || name == "" {
+				return nil, false
+			}
+			fact.Attribute = name
+			facts = append(facts, fact)
+		}
 	}
+	return facts, !in.bad
+}
+
+func decodeFact(in wire, sources []string) (fact enrich.Fact, ok bool) {
+	source := uint64(0)
+	for in.next() {
+		switch in.field {
+		case factSource:
+			source = in.number
+		case factState:
+			fact.State = enrich.State(in.number)
+		case factFetchedAt:
+			fact.FetchedAt = time.UnixMilli(int64(in.number))
+		case factConfidence:
+			fact.Confidence = math.Float64frombits(in.number)
+		case factPrice:
+			fact.Price = enrich.Micros(in.number)
+		case factText:
+			fact.Value = enrich.TextValue(in.text())
+		case factWord:
+			fact.Value = enrich.WordValue(in.text())
+		case factNumber:
+			fact.Value = enrich.NumberValue(int64(in.number))
+		case factList:
+			if fact.Value, ok = decodeList(in.message()); !ok {
+				return fact, false
+			}
+		}
+	}
+	if in.bad || source >= uint64(len(sources)) || sources[source] == "" {
+		return fact, false
+	}
+	fact.Source = sources[source]
+	return fact, storable(fact)
+}
+
+func decodeList(in wire) (enrich.Value, bool) {
+	var items []string
+	for in.next() {
+		if in.field == listItems {
+			items = append(items, in.text())
+		}
+	}
+	return enrich.ListValue(items), !in.bad
+}
+
+// storable tells whether state, value and confidence agree with what they are
+// defined to be.
+func storable(fact enrich.Fact) bool {
 	known := fact.State >= enrich.StateValue && fact.State <= enrich.StateSuppressed
 	stated := (fact.State == enrich.StateValue) == !fact.Value.IsZero()
-	sure := fact.Confidence >= 0 && fact.Confidence <= 1 && !math.IsNaN(fact.Confidence)
-	return fact, known && stated && sure
+	sure := fact.Confidence >= 0 && fact.Confidence <= 1 // which NaN is not
+	return known && stated && sure
+}
+
+// readable tells whether all texts are UTF-8, and those that may not be empty
+// are not.
+func readable(fact enrich.Fact) bool {
+	for _, item := range fact.Value.List() {
+		if !utf8.ValidString(item) {
+			return false
+		}
+	}
+	return fact.Attribute != "" && utf8.ValidString(string(fact.Attribute)) &&
+		fact.Source != "" && utf8.ValidString(fact.Source) && utf8.ValidString(fact.Value.Text())
 }

@@ -28,10 +28,6 @@ var (
 )
 
 const (
-	// recallWithin bounds what a recall may add to a request.
-	recallWithin = 50 * time.Millisecond
-	// storeWithin bounds a write, for which the answer waits.
-	storeWithin = 250 * time.Millisecond
 	// startWithin bounds the first look at Redis.
 	startWithin = 500 * time.Millisecond
 	// maxTries bounds how often a write is joined anew because another came
@@ -41,8 +37,17 @@ const (
 	erasureStays = 7 * 24 * time.Hour
 )
 
+// patience is how long is waited for Redis.
+type patience struct {
+	recall time.Duration // what a recall may add to a request
+	store  time.Duration // a write, for which the answer waits
+}
+
+var usualPatience = patience{recall: 50 * time.Millisecond, store: 250 * time.Millisecond}
+
 // remote is the tier in Redis, shared by all replicas.
 type remote struct {
+	patience
 	reads   redis.UniversalClient // retries once
 	writes  redis.UniversalClient // never retries: a lost answer may hide a done write
 	keys    keyspace
@@ -60,17 +65,18 @@ var _ tier = (*remote)(nil)
 
 // newRemote makes the tier of Redis, which may be away, now or later. The
 // config must be valid and have its defaults.
-func newRemote(config RedisConfig, stats *counters, log *slog.Logger) (*remote, error) {
-	options, err := config.options()
+func newRemote(config RedisConfig, patience patience, stats *counters, log *slog.Logger) (*remote, error) {
+	options, err := config.options(patience)
 	if err != nil {
 		return nil, err
 	}
 	quiet.Do(func() { redis.SetLogger(quietLogger{}) })
 	r := &remote{
-		keys:    keyspace{prefix: config.Prefix},
-		breaker: newBreaker(log),
-		stats:   stats,
-		log:     log,
+		patience: patience,
+		keys:     keyspace{prefix: config.Prefix},
+		breaker:  newBreaker(patience.recall*3/4, log),
+		stats:    stats,
+		log:      log,
 	}
 	options.MaxRetries = 1
 	r.reads = redis.NewUniversalClient(&options)
@@ -90,8 +96,9 @@ func newRemote(config RedisConfig, stats *counters, log *slog.Logger) (*remote, 
 	return r, nil
 }
 
-// options are those for reading.
-func (c RedisConfig) options() (redis.UniversalOptions, error) {
+// options are those for reading. Every call has a deadline of its own, so the
+// timeouts here only end what that does not reach.
+func (c RedisConfig) options(patience patience) (redis.UniversalOptions, error) {
 	encryption, err := c.TLS.load()
 	return redis.UniversalOptions{
 		Addrs:                    c.Addresses,
@@ -106,9 +113,9 @@ func (c RedisConfig) options() (redis.UniversalOptions, error) {
 		ContextTimeoutEnabled:    true,
 		DialTimeout:              500 * time.Millisecond,
 		DialerRetries:            1,
-		ReadTimeout:              100 * time.Millisecond,
-		WriteTimeout:             100 * time.Millisecond,
-		PoolTimeout:              50 * time.Millisecond,
+		ReadTimeout:              patience.store,
+		WriteTimeout:             patience.store,
+		PoolTimeout:              patience.recall,
 		PoolSize:                 c.PoolSize,
 		MinIdleConns:             min(8, c.PoolSize),
 		ConnMaxIdleTime:          5 * time.Minute,
@@ -131,7 +138,7 @@ func (quietLogger) Printf(context.Context, string, ...any) {}
 func (r *remote) name() enrich.Tier { return enrich.RedisTier }
 
 func (r *remote) recall(ctx context.Context, t tag) (found *entry) {
-	ctx, cancel := context.WithTimeout(ctx, recallWithin)
+	ctx, cancel := context.WithTimeout(ctx, r.patience.recall)
 	defer cancel()
 	// A foreign value of any size costs no more than the largest of ours.
 	sealed, err := r.reads.GetRange(ctx, r.keys.entry(t), 0, int64(maxSealed)).Bytes()
@@ -156,7 +163,7 @@ func (r *remote) unseal(sealed []byte, t tag) *entry {
 }
 
 func (r *remote) remember(ctx context.Context, e *entry) *entry {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.store)
 	defer cancel()
 	stored, err := r.fill(ctx, e)
 	if err != nil {
@@ -247,7 +254,7 @@ func (f filled) onOurClock(ms int64) time.Time {
 }
 
 func (r *remote) forget(ctx context.Context, t tag) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.store)
 	defer cancel()
 	keys := append([]string{r.keys.erased(t)}, r.keys.forgotten(t)...)
 	if err := forgetScript.Run(ctx, r.writes, keys, erasureStays.Milliseconds()).Err(); err != nil {

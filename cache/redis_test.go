@@ -17,7 +17,7 @@ import (
 // way of a new record.
 func TestRedisBytesThatAreNotOurs(t *testing.T) {
 	server := redistest.Start(t)
-	r := startRemote(t, server)
+	r := startRemote(t, server, patient)
 	direct := dial(t, server)
 	fact := titleBy("alpha", now())
 	valid := func(subject tag) []byte {
@@ -82,7 +82,7 @@ func TestRedisBytesThatAreNotOurs(t *testing.T) {
 // TestRedisErasesEverySchema erases what a program of another age has stored.
 func TestRedisErasesEverySchema(t *testing.T) {
 	server := redistest.Start(t)
-	r := startRemote(t, server)
+	r := startRemote(t, server, patient)
 	direct := dial(t, server)
 	subject := newTag()
 	newer := r.keys.subject(subject) + schemaSuffix[schema+1]
@@ -116,7 +116,7 @@ func TestRedisRefusesByItsOwnClock(t *testing.T) {
 func TestRedisAway(t *testing.T) {
 	server := redistest.Start(t)
 	server.Kill()
-	r := startRemote(t, server)
+	r := startRemote(t, server, patient)
 	subject, fact := newTag(), titleBy("alpha", now())
 	e := mustEntry(t, subject, time.Now().Add(time.Hour), fact)
 	if kept := r.remember(t.Context(), e); kept != e {
@@ -153,7 +153,7 @@ func TestRedisAway(t *testing.T) {
 // may, and then none waits.
 func TestRedisHangs(t *testing.T) {
 	server := redistest.Start(t)
-	r := startRemote(t, server)
+	r := startRemote(t, server, usualPatience)
 	server.Pause()
 	defer server.Resume()
 	for range tripCalls {

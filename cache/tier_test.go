@@ -18,7 +18,7 @@ import (
 func TestTiers(t *testing.T) {
 	t.Run("none", func(t *testing.T) { testTier(t, none{}, false) })
 	t.Run("memory", func(t *testing.T) { testTier(t, startMemory(t, 64<<20), true) })
-	t.Run("redis", func(t *testing.T) { testTier(t, startRemote(t, redistest.Start(t)), true) })
+	t.Run("redis", func(t *testing.T) { testTier(t, startRemote(t, redistest.Start(t), patient), true) })
 }
 
 // testTier tests what the tier interface promises, of a tier that keeps what
@@ -215,6 +215,10 @@ func eventually(t testing.TB, holds func() bool) {
 	}
 }
 
+// patient suits tests that are not about waiting, on a machine that does much
+// else.
+var patient = patience{recall: 10 * time.Second, store: 10 * time.Second}
+
 func startMemory(t testing.TB, bytes int64) *memory {
 	t.Helper()
 	m, err := newMemory(bytes)
@@ -225,10 +229,10 @@ func startMemory(t testing.TB, bytes int64) *memory {
 	return m
 }
 
-func startRemote(t testing.TB, server *redistest.Server) *remote {
+func startRemote(t testing.TB, server *redistest.Server, wait patience) *remote {
 	t.Helper()
 	config := redisConfig(server)
-	r, err := newRemote(config.Redis, &counters{}, silent())
+	r, err := newRemote(config.Redis, wait, &counters{}, silent())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,18 @@ func NewRecord(facts ...Fact) Record {
 	return Record{facts: slices.CompactFunc(sorted, func(a, b Fact) bool { return comparePlace(a, b) == 0 })}
 }
 
+// SortedRecord makes a record of facts that are sorted by attribute and source
+// already, at most one for each, and takes the slice over. It returns false if
+// they are not.
+func SortedRecord(facts []Fact) (Record, bool) {
+	for i := 1; i < len(facts); i++ {
+		if comparePlace(facts[i-1], facts[i]) >= 0 {
+			return Record{}, false
+		}
+	}
+	return Record{facts: facts}, true
+}
+
 // Join returns the record that knows what both know. It is commutative,
 // associative and idempotent: parallel calls, replays and late writes cannot
 // change an answer.

@@ -1,0 +1,68 @@
+package cache
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// decoded keeps the records of entries that were read lately, so that a subject
+// asked for often is decoded once. Memory itself keeps only encoded records:
+// decoded ones take several times the room, and the collector must look into
+// each.
+//
+// Every entry has one slot, which the last reader takes over. The zero decoded
+// keeps nothing.
+type decoded struct {
+	slots  []atomic.Pointer[reading]
+	budget int64
+	held   atomic.Int64 // bytes
+}
+
+// reading is an entry and what it says.
+type reading struct {
+	of     *entry
+	record enrich.Record
+	size   int64
+}
+
+// usualReading is about what a usual record takes decoded.
+const usualReading = 4 << 10
+
+// newDecoded keeps about the given number of bytes at most.
+func newDecoded(bytes int64) *decoded {
+	return &decoded{slots: make([]atomic.Pointer[reading], max(bytes, 0)/usualReading), budget: bytes}
+}
+
+// record returns what the entry says.
+func (d *decoded) record(e *entry) (enrich.Record, error) {
+	if len(d.slots) == 0 {
+		return e.record()
+	}
+	slot := &d.slots[binary.LittleEndian.Uint64(e.tag[8:])%uint64(len(d.slots))]
+	last := slot.Load()
+	if last != nil && last.of == e {
+		return last.record, nil
+	}
+	record, err := e.record()
+	if err != nil {
+		return record, err
+	}
+	fresh := &reading{of: e, record: record, size: readingSize(e, record)}
+	grown := fresh.size
+	if last != nil {
+		grown -= last.size
+	}
+	if d.held.Load()+grown <= d.budget && slot.CompareAndSwap(last, fresh) {
+		d.held.Add(grown)
+	}
+	return record, nil
+}
+
+// readingSize counts the entry as well, which memory may have evicted.
+func readingSize(e *entry, record enrich.Record) int64 {
+	return int64(unsafe.Sizeof(reading{})) + int64(unsafe.Sizeof(entry{})) + int64(len(e.payload)) +
+		int64(len(record.Facts()))*int64(unsafe.Sizeof(enrich.Fact{}))
+}
