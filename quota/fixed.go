@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"math"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -12,10 +13,10 @@ import (
 // Within the guard of an edge it therefore counts in both: a busy account
 // waits out the guard, an idle one does not notice.
 //
-// A backlog that the rest of the window cannot serve is spread evenly over it,
-// so that whoever comes later finds some left; one that fits goes at once. In
-// windows of more than an hour everything goes at once: nobody waits for hours
-// for his turn.
+// A third of the window may go at once, and so may the backlog that was known
+// when it opened, if it fits. The rest is spread evenly over the window, so that
+// whoever comes later finds some left. In windows of more than an hour
+// everything goes at once: nobody waits for hours for his turn.
 type fixed struct {
 	rule       rule
 	guard      time.Duration
@@ -24,6 +25,7 @@ type fixed struct {
 	before     int64 // spent in the window before
 	used       int64 // spent in this one
 	after      int64 // spent at its end, which counts in the next too
+	known      int64 // calls that waited when the window opened; -1: not asked yet
 	paced      time.Time
 	closed     time.Time // the vendor says: nothing is left until then
 }
@@ -36,7 +38,7 @@ const catchUp = 50 * time.Millisecond
 const longestSpread = time.Hour
 
 func newFixed(now time.Time, r rule, guard time.Duration) *fixed {
-	f := &fixed{rule: r, guard: guard}
+	f := &fixed{rule: r, guard: guard, known: -1}
 	f.start, f.end = r.calendar.around(now)
 	return f
 }
@@ -49,6 +51,7 @@ func (f *fixed) roll(now time.Time) {
 	}
 	back := now.Before(f.start)
 	ended := f.end
+	f.known = -1
 	f.start, f.end = f.rule.calendar.around(now)
 	switch {
 	case back:
@@ -75,6 +78,9 @@ func (f *fixed) ready(now time.Time, n int64, d demand) (time.Time, bool) {
 		return never, true
 	}
 	f.roll(now)
+	if f.known < 0 {
+		f.known = d.waiting * n
+	}
 	left := f.amount() - f.used
 	switch opened := f.start.Add(f.margin()); {
 	case now.Before(f.closed):
@@ -99,7 +105,7 @@ func (f *fixed) ready(now time.Time, n int64, d demand) (time.Time, bool) {
 // spare is when the reserve has shrunk so far that rest units cover it.
 func (f *fixed) spare(now time.Time, rest int64, d demand) time.Time {
 	length := f.end.Sub(f.start)
-	keep := d.keep(now, f.amount(), length)
+	keep := d.keepFixed(now, f.amount(), length)
 	if keep == 0 {
 		return now
 	}
@@ -108,14 +114,23 @@ func (f *fixed) spare(now time.Time, rest int64, d demand) time.Time {
 	return f.start.Add(passed + 1)
 }
 
-// gap is the time from one call of n units to the next at an even pace, 0 if
-// all that wait can go.
+// gap is the time from one call of n units to the next at an even pace, 0 if it
+// can go at once.
 func (f *fixed) gap(now time.Time, n int64, d demand) time.Duration {
 	left, length := f.amount()-f.used, f.end.Sub(f.start)
-	if length > longestSpread || d.waiting*n <= left-int64(d.keep(now, f.amount(), length)) {
+	fits := d.waiting*n <= left-int64(d.keepFixed(now, f.amount(), length))
+	if length > longestSpread || fits && f.used < max(f.known, f.line(now)) {
 		return 0
 	}
 	return max(0, time.Duration(float64(f.horizon().Sub(now))*float64(n)/float64(left)))
+}
+
+// line is how much of the window may be spent by now: a third at once, the rest
+// evenly.
+func (f *fixed) line(now time.Time) int64 {
+	third := f.amount() / 3
+	passed := now.Sub(f.start).Seconds() / f.end.Sub(f.start).Seconds()
+	return third + int64(math.Ceil(float64(f.amount()-third)*passed))
 }
 
 // horizon is by when the window should be spent: a little before its end, so

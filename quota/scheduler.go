@@ -44,7 +44,7 @@ func newScheduler(provider string, config Config, observer Observer, rules []rul
 		classes: map[classKey]*class{},
 		guard:   guard{configured: config.Guard, now: config.Guard},
 		rules:   rules,
-		born:    now, interact: now.Add(-maxWindow),
+		born:    now,
 	}
 	for i := range s.lanes {
 		s.lanes[i] = &lane{accounts: map[string]*account{}}

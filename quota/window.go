@@ -58,23 +58,29 @@ const (
 	// reserveMemory is for how long after the last interactive caller a
 	// reserve is kept, at least.
 	reserveMemory = 10 * time.Minute
-	// reserveGrace is for how long a reserve is kept after a start, when
-	// nobody knows yet who will come.
+	// reserveGrace is for how long a start counts as an interactive caller.
 	reserveGrace = time.Minute
 	// reserveFrom is the least amount of a limit that can spare some calls.
 	reserveFrom = 20
 )
 
-// keep is how many of amount units are not for the other lanes, at the
-// beginning of a window of the given length.
+// keep is how many of amount units the other lanes leave to the interactive
+// one at the beginning of a window of the given length. Only while interactive
+// callers are about: what nobody comes for would be wasted.
 func (d demand) keep(now time.Time, amount int64, length time.Duration) float64 {
-	if d.urgent || amount < reserveFrom || d.reserve == 0 {
-		return 0
-	}
-	if now.Sub(d.interactive) >= max(reserveMemory, length) && now.Sub(d.born) >= reserveGrace {
+	if d.urgent || amount < reserveFrom || d.reserve == 0 || now.Sub(d.interactive) >= max(reserveMemory, length) {
 		return 0
 	}
 	return float64(amount)*d.reserve + 2
+}
+
+// keepFixed is keep for a window that does not refill before its end. For the
+// first minute, when nobody knows yet who will come, somebody may.
+func (d demand) keepFixed(now time.Time, amount int64, length time.Duration) float64 {
+	if now.Sub(d.born) < reserveGrace {
+		d.interactive = now
+	}
+	return d.keep(now, amount, length)
 }
 
 // never is later than any time that matters.
