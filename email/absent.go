@@ -10,9 +10,6 @@ func (p *parse) absent(t text) (mailbox, *Error) {
 	if rest, _, ok, err := p.stripPrefix(t); ok && err == nil && strings.TrimSpace(rest.s) == "" {
 		return mailbox{}, refuse(ClassEmpty, -1, "there is only a prefix")
 	}
-	if isCommand(t.s) {
-		return mailbox{}, refuse(ClassFormula, t.pos(0), "the text is a spreadsheet formula")
-	}
 	switch absence(t.s) {
 	case ClassEmpty:
 		return mailbox{}, refuse(ClassEmpty, -1, "there is only punctuation")
@@ -40,7 +37,9 @@ func absence(s string) Class {
 	if inner[0] == '#' && strings.ContainsAny(inner[len(inner)-1:], "!?") {
 		return ClassPlaceholder // #REF!, #NAME?
 	}
-	word := strings.TrimFunc(inner, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) || r == ' ' })
+	word := strings.TrimFunc(inner, func(r rune) bool {
+		return r != unicode.ReplacementChar && (unicode.IsPunct(r) || unicode.IsSymbol(r) || r == ' ')
+	})
 	const longest = 40
 	switch {
 	case word == "":
@@ -60,21 +59,23 @@ func isPlaceholderWord(w string) bool {
 	if _, ok := placeholderWords[w]; ok {
 		return true
 	}
+	if _, ok := nothingWords[w]; ok {
+		return true
+	}
 	return w != "" && (w[0] == 'x' || w[0] == 'a') && strings.Count(w, w[:1]) == len(w) // xx, aaa
 }
 
-// isPlaceholderAddress reports addresses whose both sides fill a field. A word
-// on one side alone is not enough: none@ may be a person, and nobody.com a
-// company.
+// isPlaceholderAddress reports addresses whose both sides fill a field: the
+// same word twice, or two words for nothing. A word on one side is not enough:
+// none@ may be a person, and test@ a mailbox of a company called 123.
 func isPlaceholderAddress(local, registrable string) bool {
-	if !isPlaceholderWord(local) && len(local) > 1 {
-		return false
-	}
 	name, _, _ := strings.Cut(registrable, ".")
-	if len(local) == 1 {
-		return name == local
+	if name == local {
+		return len(local) == 1 || isPlaceholderWord(local)
 	}
-	return isPlaceholderWord(name)
+	_, nothing := nothingWords[local]
+	_, nowhere := nothingWords[name]
+	return nothing && nowhere
 }
 
 // isCommand reports formulas that do not begin with an equals sign: a function
@@ -99,11 +100,15 @@ func isFormula(s string) bool {
 	return s[0] == '=' && !(strings.HasPrefix(s, "=?") && strings.Contains(s, "?="))
 }
 
+// nothingWords say that there is nothing.
+var nothingWords = words(`
+	na none null nil nan undefined unknown no nobody noone no-one nowhere nothing noemail no-email
+	nomail no-mail noaddress invalid missing notprovided notavailable empty blank void fake dummy`)
+
+// placeholderWords also fill fields, but may be names of companies.
 var placeholderWords = words(`
-	n/a n.a na n.a. none null nil nan undefined unknown tbd tba tbc test tests testing tester
-	no nope nobody noone nowhere nothing noemail no-email nomail no-mail noreply-none
-	email e-mail mail address dummy fake false foo bar foobar asdf asdfasdf asdfgh qwe qwer
-	qwerty abc abcd abcde xyz asd sdf blah sample temp void empty blank invalid missing
+	n/a n.a tbd tba tbc test tests testing tester nope email e-mail mail address false foo bar foobar
+	asdf asdfasdf asdfgh asdasd asd sdf qwe qwer qwerty abc abcd abcde xyz blah sample temp
 	deleted removed redacted s/n s.n sn s/e 123 1234 12345 0 keine kein ninguno ninguna nada
 	aucun aucune nessuno nessuna niet geen brak ingen`)
 
@@ -111,7 +116,7 @@ var placeholderTexts = func() map[string]struct{} {
 	m := map[string]struct{}{}
 	for _, line := range []string{
 		"n / a", "n\\a", "not provided", "not available", "not applicable", "not given", "not known", "not set",
-		"not specified", "not supplied", "not disclosed", "not found", "no email", "no e-mail", "no mail",
+		"not specified", "not supplied", "not entered", "not recorded", "not disclosed", "not found", "no email", "no e-mail", "no mail",
 		"no email address", "no address", "no data", "no value", "none given", "none provided", "has no email",
 		"does not have email", "to be determined", "to be confirmed", "to be announced", "to follow", "ask",
 		"unavailable", "withheld", "private", "confidential", "anonymous", "do not contact", "do not email",

@@ -2,18 +2,18 @@ package email
 
 import (
 	"html"
+	"strconv"
 	"strings"
 )
 
 // unescapeHTML decodes one layer of HTML character references. Only those that
 // end in a semicolon count: without it, "r&copy" may be what it says.
 func unescapeHTML(t text) (out text, changed bool) {
-	var e *edit
-	done := 0
+	e := edit{src: t}
 	for i := 0; ; {
 		amp := strings.IndexByte(t.s[i:], '&')
 		if amp < 0 {
-			break
+			return e.text(), changed
 		}
 		i += amp
 		end := referenceEnd(t.s, i)
@@ -21,24 +21,39 @@ func unescapeHTML(t text) (out text, changed bool) {
 			i++
 			continue
 		}
-		ref := t.s[i:end]
-		decoded := html.UnescapeString(ref)
-		if decoded == ref || decoded[len(decoded)-1] == ';' && decoded != ";" {
-			i++ // no such name, or only the first part of it is one
+		decoded, ok := decodeReference(t.s[i:end])
+		if !ok {
+			i++
 			continue
 		}
-		if e == nil {
-			e = newEdit(len(t.s))
+		e.replace(i, end, decoded)
+		changed = true
+		i = end
+	}
+}
+
+// decodeReference decodes "&name;" or "&#number;". It reports false if there is
+// no such name, or only its first letters are one.
+func decodeReference(ref string) (string, bool) {
+	switch ref { // most of what exports contain
+	case "&amp;":
+		return "&", true
+	case "&lt;":
+		return "<", true
+	case "&gt;":
+		return ">", true
+	case "&quot;":
+		return `"`, true
+	case "&nbsp;":
+		return "\u00a0", true
+	}
+	if ref[1] == '#' {
+		if n, err := strconv.ParseUint(ref[2:len(ref)-1], 10, 7); err == nil && n > 0 {
+			return string(rune(n)), true // ASCII
 		}
-		e.copy(t, done, i)
-		e.put(decoded, t.pos(i))
-		i, done = end, end
 	}
-	if e == nil {
-		return t, false
-	}
-	e.copy(t, done, len(t.s))
-	return e.text(), true
+	decoded := html.UnescapeString(ref)
+	return decoded, decoded != ref && (decoded == ";" || !strings.HasSuffix(decoded, ";"))
 }
 
 // referenceEnd returns the index behind the semicolon of the character
@@ -60,21 +75,20 @@ func referenceEnd(s string, i int) int {
 
 // unescapePercent decodes every %XX once.
 func unescapePercent(t text) (out text, changed bool) {
-	if !strings.Contains(t.s, "%") {
-		return t, false
-	}
-	e := newEdit(len(t.s))
-	for i := 0; i < len(t.s); {
-		if b, ok := percentByte(t.s, i); ok {
-			e.put(string([]byte{b}), t.pos(i))
-			i += 3
-			changed = true
-			continue
+	e := edit{src: t}
+	for i := 0; ; {
+		percent := strings.IndexByte(t.s[i:], '%')
+		if percent < 0 {
+			return e.text(), changed
 		}
-		e.copy(t, i, i+1)
+		i += percent
+		if b, ok := percentByte(t.s, i); ok {
+			e.replace(i, i+3, string([]byte{b}))
+			changed = true
+			i += 2
+		}
 		i++
 	}
-	return e.text(), changed
 }
 
 // percentByte reads the %XX at i.

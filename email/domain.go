@@ -41,33 +41,58 @@ func (d Domain) Key() Key {
 
 // host is what the normalizer knows about one full domain.
 type host struct {
-	name        string
+	typed       string // what was asked for
+	name        string // the same in lower-case A-labels
 	registrable Domain
 	unknownTLD  bool
 }
 
-// hosts remembers the last judged domains, one for each slot, so that the many
-// people of one company cost one look at the lists. It never grows.
+// hosts remembers the domains judged last, one for each slot, so that the many
+// people of one company cost one conversion and one look at the lists. It never
+// grows.
 type hosts struct {
 	seed  maphash.Seed
 	slots [1 << 11]atomic.Pointer[host]
 }
 
-func (h *hosts) slot(name string) *atomic.Pointer[host] {
-	return &h.slots[maphash.String(h.seed, name)%uint64(len(h.slots))]
+func (h *hosts) slot(typed string) *atomic.Pointer[host] {
+	return &h.slots[maphash.String(h.seed, typed)%uint64(len(h.slots))]
 }
 
-// host judges a name that passed toASCII: does it exist in the public name
-// space, who registered it, and what kind of mail domain is it. Offsets count
-// bytes of name.
-func (n *Normalizer) host(name string) (*host, *Error) {
-	slot := n.hosts.slot(name)
-	if h := slot.Load(); h != nil && h.name == name {
+// find returns what is remembered about a domain, or nil.
+func (h *hosts) find(typed string) *host {
+	if found := h.slot(typed).Load(); found != nil && found.typed == typed {
+		return found
+	}
+	return nil
+}
+
+func (h *hosts) remember(judged *host) {
+	if len(judged.typed) <= maxName {
+		h.slot(judged.typed).Store(judged)
+	}
+}
+
+// host converts and judges a domain: is it a host name, does it exist in the
+// public name space, who registered it, and what kind of mail domain is it.
+// Offsets of errors count bytes of typed.
+func (n *Normalizer) host(typed string) (*host, *Error) {
+	if h := n.hosts.find(typed); h != nil {
 		return h, nil
 	}
-	h := &host{name: strings.Clone(name)}
+	name, err := toASCII(typed)
+	if err != nil {
+		return nil, err
+	}
+	h := &host{typed: strings.Clone(typed), name: name}
+	if name == typed {
+		h.name = h.typed
+	}
 	registrable, err := n.registrable(h)
 	if err != nil {
+		if !isASCII(typed) {
+			err.Offset = 0 // it counts bytes of the converted name
+		}
 		return nil, err
 	}
 	h.registrable = Domain{
@@ -75,11 +100,12 @@ func (n *Normalizer) host(name string) (*host, *Error) {
 		free:       listed(n.lists.free, h.name, registrable),
 		disposable: listed(n.lists.disposable, h.name, registrable),
 	}
-	slot.Store(h)
+	n.hosts.remember(h)
 	return h, nil
 }
 
 // registrable finds the registrable part of h.name and sets h.unknownTLD.
+// Offsets of errors count bytes of the name.
 func (n *Normalizer) registrable(h *host) (string, *Error) {
 	name := h.name
 	dot := strings.LastIndexByte(name, '.')

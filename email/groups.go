@@ -7,97 +7,98 @@ import "strings"
 // is none beside it, and must repeat it otherwise. Other comments are dropped,
 // and other text in square brackets stays what it is: words.
 func (p *parse) groups(t text, depth int) (mailbox, *Error) {
-	rest, groups, err := p.splitGroups(t)
+	rest, g, err := p.splitGroups(t)
 	if err != nil {
 		return mailbox{}, err
-	}
-	var addresses []text
-	for _, g := range groups.closed {
-		if strings.Contains(g.s, "@") {
-			addresses = append(addresses, g)
-		}
 	}
 	var m mailbox
 	switch {
 	case atSign(rest.s, 0) >= 0:
-		if m, err = p.words(rest, depth); err == nil {
-			for _, g := range addresses {
-				if err = p.onlyRepeats(m, g, depth+1); err != nil {
-					break
-				}
+		m, err = p.words(rest, depth)
+		for _, a := range g.addresses {
+			if err == nil {
+				err = p.onlyRepeats(m, a, depth+1)
 			}
 		}
-	case len(addresses) > 0:
-		if groups.glued {
-			return mailbox{}, refuse(ClassAmbiguous, t.pos(0), "text adjoins the closing bracket")
-		}
-		m, err = p.agree(addresses, depth+1)
-	default:
+	case g.glued:
+		err = refuse(ClassAmbiguous, t.pos(0), "text adjoins the closing bracket")
+	case len(g.addresses) > 0:
+		m, err = p.agree(g.addresses, depth+1)
+	case g.open < 0:
 		return p.none(t)
 	}
-	if err == nil && groups.open >= 0 {
-		err = refuse(ClassSyntax, groups.open, "a comment is not closed")
+	if err == nil && g.open >= 0 {
+		err = refuse(ClassSyntax, g.open, "a comment is not closed")
 	}
 	return m, err
 }
 
 // groupsOf is what splitGroups took out of a text.
 type groupsOf struct {
-	closed []text
-	open   int  // input offset of a parenthesis that is never closed, or -1
-	glued  bool // text adjoins a closing bracket of a group with an @
+	addresses []text // contents of the groups that hold an @
+	glued     bool   // text adjoins the closing bracket of one of them
+	open      int    // input offset of a parenthesis that is never closed, or -1
 }
 
 // splitGroups takes the comments and the square brackets that hold an @ out of
 // t and leaves a blank in the place of each: a comment separates like white
 // space does.
 func (p *parse) splitGroups(t text) (rest text, g groupsOf, err *Error) {
-	e := newEdit(len(t.s))
+	e := edit{src: t}
 	g.open = -1
-	take := func(from, to int) {
-		inner := t.cut(from+1, to)
-		g.closed = append(g.closed, inner)
-		if strings.Contains(inner.s, "@") {
-			p.repairs |= repairWrapper
-			g.glued = g.glued || to+1 < len(t.s) && glued(t.s[to+1:])
-		} else {
-			p.repairs |= repairComment
-		}
-		e.put(" ", t.pos(from))
-	}
-	boring := 0
+	boring := 0 // up to here no square bracket opens a group with an @
 	for i := 0; i < len(t.s); {
+		end := -1
 		switch t.s[i] {
 		case '(':
-			end, deepest := commentEnd(t.s, i)
-			if deepest > maxDepth {
+			var nested int
+			if end, nested = commentEnd(t.s, i); nested > maxDepth {
 				return text{}, g, refuse(ClassSyntax, t.pos(i), "the comments are nested too deeply")
 			}
 			if end < 0 {
 				g.open = t.pos(i)
+				e.replace(i, len(t.s), "")
 				return e.text(), g, nil
 			}
-			take(i, end)
-			i = end + 1
-			continue
 		case '[':
-			// Up to boring there is no bracket with an @ inside.
-			if i >= boring {
-				end := i + strings.IndexByte(t.s[i:]+"]", ']')
-				literal := strings.HasSuffix(strings.TrimRight(t.s[:i], " \t"), "@")
-				if end < len(t.s) && !literal && strings.Contains(t.s[i:end], "@") {
-					take(i, end)
-					i = end + 1
-					continue
-				}
-				boring = end
+			if i < boring {
+				break
+			}
+			shut := strings.IndexByte(t.s[i:], ']')
+			if shut < 0 {
+				boring = len(t.s)
+			} else if !isLiteral(t.s, i) && strings.Contains(t.s[i:i+shut], "@") {
+				end = i + shut
+			} else {
+				boring = i + shut
 			}
 		}
-		next := step(t.s, i)
-		e.copy(t, i, next)
-		i = next
+		if end < 0 {
+			i = step(t.s, i)
+			continue
+		}
+		if strings.Contains(t.s[i:end], "@") {
+			p.repairs |= repairWrapper
+			g.glued = g.glued || glued(t.s, end+1)
+			if g.addresses = append(g.addresses, t.cut(i+1, end)); len(g.addresses) > maxCandidates {
+				return text{}, g, refuse(ClassMultiple, t.pos(i), "there are too many addresses")
+			}
+		} else {
+			p.repairs |= repairComment
+		}
+		e.replace(i, end+1, " ")
+		i = end + 1
 	}
 	return e.text(), g, nil
+}
+
+// isLiteral reports whether the bracket at i opens an address literal: it
+// stands behind an @.
+func isLiteral(s string, i int) bool {
+	for i > 0 && isBlank(s[i-1]) {
+		i--
+	}
+	return i > 0 && s[i-1] == '@'
 }
 
 // commentEnd returns the index of the parenthesis that closes the one at i, or

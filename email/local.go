@@ -38,14 +38,15 @@ func (p *parse) dotAtom(t text) (string, *Error) {
 		return "", refuse(ClassAmbiguous, t.pos(i), "the local part may be percent-encoded")
 	}
 	local := t.s
-	if isASCII(local) {
+	switch i := firstNonASCII(local); {
+	case i < 0:
 		local = lowerASCII(local)
-	} else {
+	case p.n.config.RefuseEAI:
+		return "", refuse(ClassLocalUnicode, t.pos(i), "the local part is not ASCII")
+	case len(local) > 4*maxLocal:
+		// No mapping makes it four times shorter, so it stays too long.
+	default:
 		var reason string
-		var i int
-		if p.n.config.RefuseEAI {
-			return "", refuse(ClassLocalUnicode, t.pos(firstNonASCII(local)), "the local part is not ASCII")
-		}
 		if local, i, reason = unicodeLocal(local); reason != "" {
 			return "", refuse(ClassLocalUnicode, t.pos(i), reason)
 		}
@@ -105,13 +106,15 @@ func badAtom(s string) int {
 }
 
 // isAtext reports the characters of an atom (RFC 5322 3.2.3).
-func isAtext(c byte) bool {
-	switch {
-	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		return true
+func isAtext(c byte) bool { return atext[c] }
+
+var atext = func() (set [256]bool) {
+	const chars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-/=?^_`{|}~"
+	for i := range len(chars) {
+		set[chars[i]] = true
 	}
-	return c != 0 && strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) >= 0
-}
+	return set
+}()
 
 // encodedAt returns the index of the first run of %XX that decodes to valid
 // UTF-8, or -1. Such a run may be meant or may be left over from a link; other

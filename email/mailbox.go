@@ -7,11 +7,13 @@ import (
 
 // mailbox is a normalized address before it becomes an Address.
 type mailbox struct {
-	local, domain string
-	host          *host
+	local string
+	host  *host
 }
 
-func (m mailbox) same(other mailbox) bool { return m.local == other.local && m.domain == other.domain }
+func (m mailbox) same(other mailbox) bool {
+	return m.local == other.local && m.host.name == other.host.name
+}
 
 // mailbox reads t, which holds one word with an @ and no packaging.
 func (p *parse) mailbox(t text) (mailbox, *Error) {
@@ -32,17 +34,20 @@ func (p *parse) mailbox(t text) (mailbox, *Error) {
 	if err != nil {
 		return mailbox{}, err
 	}
-	domain, h, err := p.domain(t.cut(at+1, len(t.s)))
+	typed := t.cut(at+1, len(t.s))
+	h, err := p.n.host(typed.s)
 	if err != nil {
+		err.Offset = typed.pos(min(err.Offset, len(typed.s)))
 		return mailbox{}, err
 	}
-	if len(local)+1+len(domain) > maxAddress {
+	p.changed(typed.s, h.name, repairIDNA)
+	if len(local)+1+len(h.name) > maxAddress {
 		return mailbox{}, refuse(ClassTooLong, t.pos(0), "the address is longer than 254 octets")
 	}
 	if !p.n.config.AcceptPlaceholders && isPlaceholderAddress(local, h.registrable.name) {
 		return mailbox{}, refuse(ClassPlaceholder, t.pos(0), "the address is one that people type to fill a field")
 	}
-	return mailbox{local, domain, h}, nil
+	return mailbox{local, h}, nil
 }
 
 // joinsAddresses reports whether the text between two @ signs is a domain, a
@@ -50,23 +55,6 @@ func (p *parse) mailbox(t text) (mailbox, *Error) {
 func joinsAddresses(between string) bool {
 	sep := strings.IndexAny(between, `/\|&:<>`)
 	return sep > 0 && strings.Contains(between[:sep], ".")
-}
-
-// domain reads the part behind the @.
-func (p *parse) domain(t text) (string, *host, *Error) {
-	ascii, err := toASCII(t.s)
-	if err == nil {
-		var h *host
-		if h, err = p.n.host(ascii); err == nil {
-			p.changed(t.s, ascii, repairIDNA)
-			return ascii, h, nil
-		}
-		if len(ascii) != len(t.s) {
-			err.Offset = 0 // it counts bytes of the converted name
-		}
-	}
-	err.Offset = t.pos(min(err.Offset, len(t.s)))
-	return "", nil, err
 }
 
 // changed notes the repair that turned from into to.

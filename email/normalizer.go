@@ -74,8 +74,8 @@ func NormalizeDomain(raw string) (Domain, error) { return standard().NormalizeDo
 // Normalize returns the one address in raw, or an [*Error] that says why there
 // is none. Raw may be anything up to megabytes of arbitrary bytes.
 func (n *Normalizer) Normalize(raw string) (Address, error) {
-	if a, ok := n.plain(raw); ok {
-		return a, nil
+	if m, ok := n.plain(raw); ok {
+		return n.address(m, raw, 0), nil
 	}
 	a, err := n.parse(raw)
 	if err != nil {
@@ -96,7 +96,7 @@ func (n *Normalizer) parse(raw string) (Address, *Error) {
 	if err != nil {
 		return Address{}, err
 	}
-	whole := m.local + "@" + m.domain
+	whole := m.local + "@" + m.host.name
 	if _, ok := n.plain(whole); !ok {
 		again, err := (&parse{n: n}).run(whole)
 		if err != nil {
@@ -113,13 +113,10 @@ func (n *Normalizer) parse(raw string) (Address, *Error) {
 // plain is the fast path for what most inputs are: lower-case letters, digits
 // and harmless punctuation, canonical as they stand. It reports false for
 // everything that needs a closer look.
-func (n *Normalizer) plain(raw string) (Address, bool) {
-	if len(raw) > maxAddress {
-		return Address{}, false
-	}
+func (n *Normalizer) plain(raw string) (mailbox, bool) {
 	at := strings.IndexByte(raw, '@')
-	if at <= 0 || at > maxLocal {
-		return Address{}, false
+	if at <= 0 || at > maxLocal || len(raw) > maxAddress {
+		return mailbox{}, false
 	}
 	local, domain := raw[:at], raw[at+1:]
 	for i := 0; i < len(local); i++ {
@@ -128,17 +125,34 @@ func (n *Normalizer) plain(raw string) (Address, bool) {
 			continue
 		}
 		if c != '.' || i == 0 || i == len(local)-1 || local[i-1] == '.' {
-			return Address{}, false
+			return mailbox{}, false
 		}
 	}
-	if domain == "" || domain[len(domain)-1] < 'a' || strings.Contains(domain, acePrefix) || checkName(domain) != nil {
-		return Address{}, false
+	h := n.hosts.find(domain)
+	if h == nil {
+		var err *Error
+		if !isLowerName(domain) {
+			return mailbox{}, false
+		}
+		if h, err = n.host(domain); err != nil {
+			return mailbox{}, false
+		}
 	}
-	h, err := n.host(domain)
-	if err != nil || !n.config.AcceptPlaceholders && isPlaceholderAddress(local, h.registrable.name) {
-		return Address{}, false
+	if h.name != domain || !n.config.AcceptPlaceholders && isPlaceholderAddress(local, h.registrable.name) {
+		return mailbox{}, false
 	}
-	return n.address(mailbox{local, domain, h}, raw, 0), true
+	return mailbox{local, h}, true
+}
+
+// isLowerName reports names that hold nothing but what lower-case host names
+// are made of.
+func isLowerName(name string) bool {
+	for i := 0; i < len(name); i++ {
+		if !isHostChar(name[i]) && name[i] != '.' {
+			return false
+		}
+	}
+	return true
 }
 
 // NormalizeDomain returns the registrable domain in raw, which may be a name as
@@ -150,11 +164,7 @@ func (n *Normalizer) NormalizeDomain(raw string) (Domain, error) {
 	}
 	s, _, _ = strings.Cut(s, "/")
 	s = strings.TrimSuffix(s, ".")
-	name, err := toASCII(s)
-	if err != nil {
-		return Domain{}, err
-	}
-	h, err := n.host(name)
+	h, err := n.host(s)
 	if err != nil {
 		return Domain{}, err
 	}

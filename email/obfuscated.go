@@ -2,31 +2,41 @@ package email
 
 import "strings"
 
+// maxSpelled bounds the text in which spelled-out signs are looked for: the
+// longest address with every sign spelled out is about as long.
+const maxSpelled = 2 * maxAddress
+
 // deobfuscate reads "john (at) example [dot] com" and its relatives. It
-// succeeds only if something was spelled out and the result is the plain shape
+// succeeds only if something was spelled out and the result has the plain shape
 // of an address; whether the address is valid is not looked at.
-func deobfuscate(t text) (text, bool) {
-	e := newEdit(len(t.s))
+func deobfuscate(t text) (plain text, ok bool) {
+	if len(t.s) > maxSpelled {
+		return t, false
+	}
+	e := edit{src: t}
 	found := false
-	for i := 0; i < len(t.s); {
-		sign, end := spelledSign(t.s, i)
-		if sign == 0 {
-			e.copy(t, i, i+1)
-			i++
-			continue
+	for i := 0; i < len(t.s); i++ {
+		sign, end := "@", i+1
+		if t.s[i] != '@' {
+			if sign, end = spelledSign(t.s, i); sign == "" {
+				continue
+			}
+			found = true
 		}
-		found = true
-		for len(e.b) > 0 && isBlank(e.b[len(e.b)-1]) {
-			e.b, e.at = e.b[:len(e.b)-1], e.at[:len(e.at)-1]
+		start := i
+		for start > e.done && isBlank(t.s[start-1]) {
+			start--
 		}
-		e.put(string(rune(sign)), t.pos(i))
-		for i = end; i < len(t.s) && isBlank(t.s[i]); i++ {
+		for end < len(t.s) && isBlank(t.s[end]) {
+			end++
 		}
+		e.replace(start, end, sign)
+		i = end - 1
 	}
 	if !found {
 		return t, false
 	}
-	plain := e.text()
+	plain = e.text()
 	at := strings.IndexByte(plain.s, '@')
 	if at <= 0 || badAtom(plain.s[:at]) >= 0 {
 		return t, false
@@ -36,10 +46,11 @@ func deobfuscate(t text) (text, bool) {
 }
 
 // spelledSign reads a spelled-out @ or dot at i: a word in brackets, between
-// blanks, or between underscores or hyphens. It returns 0 if there is none.
-func spelledSign(s string, i int) (sign byte, end int) {
+// blanks, or between underscores or hyphens. It returns "" if there is none.
+func spelledSign(s string, i int) (sign string, end int) {
 	const longest = 12 // with brackets and blanks
-	var shut byte
+	shut := s[i]
+	bracket := true
 	switch s[i] {
 	case '[':
 		shut = ']'
@@ -49,35 +60,33 @@ func spelledSign(s string, i int) (sign byte, end int) {
 		shut = '}'
 	case '<':
 		shut = '>'
-	case ' ', '\t':
-		shut = ' '
-	case '_', '-':
-		shut = s[i]
+	case ' ', '\t', '_', '-':
+		bracket = false
 	default:
-		return 0, 0
+		return "", 0
 	}
 	rest := s[i+1 : min(len(s), i+1+longest)]
 	j := strings.IndexByte(rest, shut)
 	if j < 0 {
-		return 0, 0
-	}
-	end = i + 1 + j + 1
-	if shut == ' ' {
-		end-- // the blank may open the next word
+		return "", 0
 	}
 	switch strings.ToLower(strings.Trim(rest[:j], " \t")) {
 	case "at", "ät", "arroba", "arobase":
-		return '@', end
+		sign = "@"
 	case "dot", "punkt", "punto", "point", "ponto", "punt":
-		return '.', end
+		sign = "."
 	case "@", "a":
-		if shut == ']' || shut == ')' || shut == '}' || shut == '>' {
-			return '@', end
+		if bracket {
+			sign = "@"
 		}
 	case ".":
-		if shut == ']' || shut == ')' || shut == '}' {
-			return '.', end
+		if bracket {
+			sign = "."
 		}
 	}
-	return 0, 0
+	end = i + 1 + j
+	if !isBlank(shut) { // a blank may open the next word as well
+		end++
+	}
+	return sign, end
 }

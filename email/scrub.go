@@ -1,61 +1,58 @@
 package email
 
-import (
-	"unicode"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // scrub removes white space and invisible characters from the edges and
 // invisible ones from the inside, and turns look-alikes of ASCII structure into
 // ASCII. Control characters and directional overrides that are left are errors.
 func (p *parse) scrub(t text) (text, *Error) {
 	t = p.trim(t)
-	if isPrintable(t.s) {
-		return t, nil
-	}
-	out := newEdit(len(t.s))
+	e := edit{src: t}
 	prev := rune(0) // last rune that was kept
 	for i := 0; i < len(t.s); {
+		if c := t.s[i]; isPrintable(c) {
+			prev = rune(c)
+			i++
+			continue
+		}
 		r, size := utf8.DecodeRuneInString(t.s[i:])
-		switch {
-		case r >= 0x20 && r < 0x7f || r == '\t':
-			out.copy(t, i, i+1)
-			prev = r
-		case r == utf8.RuneError:
-			out.put("\ufffd", t.pos(i))
-			prev = r
-		case isControl(r):
-			return text{}, refuse(ClassControlChar, t.pos(i), "there is a control character inside")
-		case isOverride(r):
-			return text{}, refuse(ClassUnsafeUnicode, t.pos(i), "there is a directional override inside")
-		case isJoiner(r):
-			// Joiners carry meaning between letters of scripts that join, and
-			// none beside ASCII.
-			next, _ := utf8.DecodeRuneInString(t.s[i+size:])
-			if prev >= utf8.RuneSelf && next >= utf8.RuneSelf {
-				out.copy(t, i, i+size)
-			} else {
-				p.repairs |= repairInvisible
+		next := i + size
+		switch kind := kindOf(r); {
+		case r == utf8.RuneError && size == 1:
+			for next < len(t.s) && startsInvalid(t.s[next:]) {
+				next++
 			}
-		case isInvisible(r):
+			e.replace(i, next, "\ufffd")
+			prev = r
+		case kind == kindControl:
+			return text{}, refuse(ClassControlChar, t.pos(i), "there is a control character inside")
+		case kind == kindOverride:
+			return text{}, refuse(ClassUnsafeUnicode, t.pos(i), "there is a directional override inside")
+		case kind == kindInvisible, kind == kindJoiner && !joins(prev, t.s[next:]):
+			e.replace(i, next, "")
 			p.repairs |= repairInvisible
-		case isSpace(r):
-			out.put(" ", t.pos(i))
+		case kind == kindSpace:
+			e.replace(i, next, " ")
 			p.repairs |= repairInvisible
 			prev = ' '
+		case kind == kindStructure:
+			c := toStructure(r)
+			e.replace(i, next, string(rune(c)))
+			p.repairs |= repairWidth
+			prev = rune(c)
 		default:
-			if c := toStructure(r); c != 0 {
-				out.put(string(rune(c)), t.pos(i))
-				p.repairs |= repairWidth
-				prev = rune(c)
-			} else {
-				out.copy(t, i, i+size)
-				prev = r
-			}
+			prev = r
 		}
-		i += size
+		i = next
 	}
-	return p.trim(out.text()), nil
+	return p.trim(e.text()), nil
+}
+
+// joins reports whether a joiner between prev and rest can mean something: it
+// does between letters of scripts that join, and not beside ASCII.
+func joins(prev rune, rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	return prev >= utf8.RuneSelf && next >= utf8.RuneSelf
 }
 
 // trim cuts white space and invisible characters off both edges.
@@ -92,62 +89,72 @@ func isEdge(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == ' ' || r >= '\t' && r <= '\r'
 	}
-	return isSpace(r) || isInvisible(r) || isJoiner(r) || isOverride(r) ||
-		r == '\u0085' || r == '\u2028' || r == '\u2029'
-}
-
-// isPrintable reports whether s is ASCII without control characters, TAB aside.
-func isPrintable(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c >= 0x7f || c < 0x20 && c != '\t' {
-			return false
-		}
-	}
-	return true
-}
-
-func isControl(r rune) bool {
-	return r < 0x20 || r >= 0x7f && r <= 0x9f || r == '\u2028' || r == '\u2029'
-}
-
-// isOverride reports the embeddings and overrides, which make text read in
-// another order than it is stored.
-func isOverride(r rune) bool { return r >= '\u202a' && r <= '\u202e' }
-
-func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
-
-// isInvisible reports characters that show nothing and mean nothing in an
-// address.
-func isInvisible(r rune) bool {
-	switch {
-	case r < 0xad:
-		return false
-	case r == 0xad, // soft hyphen
-		r == 0x34f,               // combining grapheme joiner
-		r == 0x61c,               // Arabic letter mark
-		r == 0x180e,              // Mongolian vowel separator
-		r == 0x200b,              // zero width space
-		r == 0x200e, r == 0x200f, // directional marks
-		r >= 0x2060 && r <= 0x206f,   // word joiner, invisible operators, isolates
-		r >= 0xfe00 && r <= 0xfe0f,   // variation selectors
-		r == 0xfeff,                  // byte order mark
-		r >= 0xe0000 && r <= 0xe0fff: // tags, more variation selectors
+	switch kindOf(r) {
+	case kindSpace, kindInvisible, kindJoiner, kindOverride:
 		return true
 	}
-	return false
+	return r == '\u0085' || r == '\u2028' || r == '\u2029'
 }
 
-// isSpace reports non-ASCII characters that look like a blank.
-func isSpace(r rune) bool {
-	return r >= 0xa0 && (unicode.Is(unicode.Zs, r) || r == '\u2800')
+// isPrintable reports ASCII that is kept as it is, TAB included.
+func isPrintable(c byte) bool { return c >= ' ' && c < 0x7f || c == '\t' }
+
+func startsInvalid(s string) bool {
+	r, size := utf8.DecodeRuneInString(s)
+	return r == utf8.RuneError && size == 1
+}
+
+// kind says how a rune is treated before anything else is looked at.
+type kind uint8
+
+const (
+	kindText      kind = iota
+	kindControl        // C0, DEL, C1, line and paragraph separator
+	kindSpace          // looks like a blank
+	kindInvisible      // shows nothing and means nothing in an address
+	kindJoiner         // ZWNJ and ZWJ, which mean something in some scripts
+	kindOverride       // makes text read in another order than it is stored
+	kindStructure      // stands for an ASCII character, see toStructure
+)
+
+func kindOf(r rune) kind {
+	switch {
+	case r < 0x20 || r >= 0x7f && r <= 0x9f || r == 0x2028 || r == 0x2029:
+		return kindControl
+	case r >= 0xc0 && r < 0x34f: // most letters end here
+		return kindText
+	case r == 0xa0 || r == 0x1680 || r >= 0x2000 && r <= 0x200a || r == 0x202f || r == 0x205f ||
+		r == 0x2800 || r == 0x3000: // category Zs, and the empty Braille pattern
+		return kindSpace
+	case r == 0x200c || r == 0x200d:
+		return kindJoiner
+	case r >= 0x202a && r <= 0x202e: // embeddings too
+		return kindOverride
+	case r == 0xad, // soft hyphen
+		r == 0x34f,                  // combining grapheme joiner
+		r == 0x61c,                  // Arabic letter mark
+		r == 0x180e,                 // Mongolian vowel separator
+		r >= 0x200b && r < 0x2010,   // zero width space, directional marks
+		r >= 0x2060 && r < 0x2070,   // word joiner, invisible operators, isolates
+		r >= 0xfe00 && r < 0xfe10,   // variation selectors
+		r == 0xfeff,                 // byte order mark
+		r >= 0xe0000 && r < 0xe1000: // tags, more variation selectors
+		return kindInvisible
+	case toStructure(r) != 0:
+		return kindStructure
+	}
+	return kindText
 }
 
 // toStructure returns the ASCII character that r stands for, or 0: full-width
 // and small forms, dots, separators and brackets of other scripts, and double
 // quotes. Single quotes stay, as they may be a damaged apostrophe.
 func toStructure(r rune) byte {
-	if r >= 0xff01 && r <= 0xff5e {
+	switch {
+	case r >= 0xff01 && r <= 0xff5e:
 		return byte(r - 0xff01 + '!')
+	case r >= 0x3020 && r < 0xfe50 || r > 0xff64:
+		return 0 // most other letters are here
 	}
 	return structure[r]
 }

@@ -1,72 +1,90 @@
 package email
 
-import "strings"
+import (
+	"sort"
+	"strings"
+)
 
-// text is a piece of the input that remembers where each of its bytes came
-// from. Cutting is free; only edits cost memory.
+// text is a piece of the input, perhaps edited, that knows where in the input
+// its bytes came from. Cutting and measuring cost nothing.
 type text struct {
-	s   string
-	at  []int32 // input offset of each byte; nil: byte i came from off+i
-	off int
+	s string
+	// moved says where the edited text that s was cut from has its parts from;
+	// nil means that it is the input itself.
+	moved []move
+	off   int // index of s in that text
 }
 
-// cut returns t.s[i:j] with its offsets.
-func (t text) cut(i, j int) text {
-	if t.at != nil {
-		return text{s: t.s[i:j], at: t.at[i:j], off: t.pos(i)}
-	}
-	return text{s: t.s[i:j], off: t.off + i}
-}
+// move says that the text from index to on came from input offset from on.
+type move struct{ to, from int32 }
+
+// cut returns t.s[i:j].
+func (t text) cut(i, j int) text { return text{s: t.s[i:j], moved: t.moved, off: t.off + i} }
 
 // pos returns the input offset of byte i, which may be len(t.s).
 func (t text) pos(i int) int {
-	switch {
-	case t.at == nil:
-		return t.off + i
-	case i < len(t.at):
-		return int(t.at[i])
-	case len(t.at) > 0:
-		return int(t.at[len(t.at)-1]) + 1
+	i += t.off
+	if t.moved == nil {
+		return i
 	}
-	return t.off
+	k := sort.Search(len(t.moved), func(k int) bool { return int(t.moved[k].to) > i }) - 1
+	if k < 0 {
+		return i
+	}
+	return int(t.moved[k].from) + i - int(t.moved[k].to)
 }
 
-// edit builds a text from pieces of another one.
+// edit makes a changed copy of a text. Nothing is copied until something
+// changes.
 type edit struct {
-	b  []byte
-	at []int32
+	src   text
+	done  int // src is copied up to here
+	next  int // first move of src that is not behind done
+	out   []byte
+	moved []move
 }
 
-func newEdit(capacity int) *edit {
-	return &edit{b: make([]byte, 0, capacity), at: make([]int32, 0, capacity)}
+// replace puts s in the place of src.s[i:j]. Calls go from left to right.
+func (e *edit) replace(i, j int, s string) {
+	if e.out == nil {
+		e.out = make([]byte, 0, len(e.src.s)+len(s))
+	}
+	e.keep(i)
+	if s != "" {
+		e.move(i)
+		e.out = append(e.out, s...)
+	}
+	e.done = j
 }
 
-// copy appends bytes i to j of t.
-func (e *edit) copy(t text, i, j int) {
-	e.b = append(e.b, t.s[i:j]...)
-	if t.at != nil {
-		e.at = append(e.at, t.at[i:j]...)
+// keep copies src up to index i.
+func (e *edit) keep(i int) {
+	if e.done == i {
 		return
 	}
-	for ; i < j; i++ {
-		e.at = append(e.at, int32(t.off+i))
+	e.move(e.done)
+	shift := len(e.out) - e.src.off - e.done
+	for ; e.next < len(e.src.moved) && int(e.src.moved[e.next].to) < e.src.off+i; e.next++ {
+		if m := e.src.moved[e.next]; int(m.to) > e.src.off+e.done {
+			e.moved = append(e.moved, move{m.to + int32(shift), m.from})
+		}
 	}
+	e.out = append(e.out, e.src.s[e.done:i]...)
+	e.done = i
 }
 
-// put appends s as if all of it came from input offset pos.
-func (e *edit) put(s string, pos int) {
-	e.b = append(e.b, s...)
-	for range len(s) {
-		e.at = append(e.at, int32(pos))
-	}
+// move notes that the output goes on with what came from src.s[i:].
+func (e *edit) move(i int) {
+	e.moved = append(e.moved, move{int32(len(e.out)), int32(e.src.pos(i))})
 }
 
+// text returns the result.
 func (e *edit) text() text {
-	t := text{s: string(e.b), at: e.at}
-	if len(e.at) > 0 {
-		t.off = int(e.at[0])
+	if e.out == nil {
+		return e.src
 	}
-	return t
+	e.keep(len(e.src.s))
+	return text{s: string(e.out), moved: e.moved}
 }
 
 // step returns the index behind the element of s at i: a closed quoted string,
@@ -74,15 +92,19 @@ func (e *edit) text() text {
 // Walking a string with step is linear: an unclosed quote is searched to the
 // end once, as every later one is escaped.
 func step(s string, i int) int {
-	switch s[i] {
-	case '"':
+	if c := s[i]; c != '"' && c != '\\' {
+		return i + 1
+	}
+	return stepQuote(s, i)
+}
+
+func stepQuote(s string, i int) int {
+	if s[i] == '"' {
 		if end := quoteEnd(s, i); end >= 0 {
 			return end + 1
 		}
-	case '\\':
-		if i+1 < len(s) && s[i+1] == '"' {
-			return i + 2
-		}
+	} else if i+1 < len(s) && s[i+1] == '"' {
+		return i + 2
 	}
 	return i + 1
 }
@@ -103,11 +125,12 @@ func quoteEnd(s string, i int) int {
 // atSign returns the index of the first @ at or after i that is outside quoted
 // strings, or -1. The search must start outside quotes.
 func atSign(s string, i int) int {
-	if !strings.Contains(s[i:], `"`) {
-		if j := strings.IndexByte(s[i:], '@'); j >= 0 {
-			return i + j
+	at := strings.IndexByte(s[i:], '@')
+	if at < 0 || !strings.Contains(s[i:i+at], `"`) {
+		if at < 0 {
+			return -1
 		}
-		return -1
+		return i + at
 	}
 	for i < len(s) {
 		if s[i] == '@' {

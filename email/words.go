@@ -2,45 +2,61 @@ package email
 
 import "strings"
 
+// maxCandidates bounds how many pieces of one input are looked into. A cell
+// with more is a list, whatever they are.
+const maxCandidates = 32
+
 // words resolves a list of words without brackets. One address alone, or the
 // same one several times, is fine.
 func (p *parse) words(t text, depth int) (mailbox, *Error) {
 	t = p.joinAtSigns(t)
-	all := splitWords(t)
-	var addresses, other []text
-	for _, w := range all {
-		if isAddressWord(w.s) {
-			addresses = append(addresses, w)
-		} else {
-			other = append(other, w)
+	var addresses []text
+	other := -1 // index of the first word that is no address
+	count, whole := 0, 0
+	for i := 0; i < len(t.s); {
+		if isBreak(t.s[i]) {
+			i++
+			continue
+		}
+		start := i
+		for i < len(t.s) && !isBreak(t.s[i]) {
+			i = step(t.s, i)
+		}
+		count++
+		w := t.cut(start, i)
+		at := addressWord(w.s)
+		if at < 0 {
+			if other < 0 {
+				other = start
+			}
+			continue
+		}
+		if at > 0 && at < len(w.s)-1 {
+			whole++ // both halves; others are handles or scraps
+		}
+		if addresses = append(addresses, w); len(addresses) > maxCandidates {
+			return mailbox{}, refuse(ClassMultiple, w.pos(0), "there are too many addresses")
 		}
 	}
 	switch {
 	case len(addresses) == 0:
 		return p.none(t)
-	case len(all) == 1 && all[0].s == t.s:
+	case count == 1 && addresses[0].s == t.s:
 		return p.mailbox(t)
-	case len(all) == 1:
-		return p.resolve(all[0], depth+1)
+	case count == 1:
+		return p.resolve(addresses[0], depth+1)
 	case len(addresses) == 1:
 		if p.n.config.SingleExtract && !strings.ContainsAny(t.s, ",;") {
 			p.repairs |= repairExtract
 			return p.resolve(addresses[0], depth+1)
 		}
-		return mailbox{}, refuse(ClassAmbiguous, other[0].pos(0), "there are words beside the address")
-	}
-	whole := 0 // addresses with both halves; the others are handles or scraps
-	for _, a := range addresses {
-		if at := strings.IndexByte(a.s, '@'); at > 0 && at < len(a.s)-1 {
-			whole++
-		}
-	}
-	if whole < 2 {
+		return mailbox{}, refuse(ClassAmbiguous, t.pos(other), "there are words beside the address")
+	case whole < 2:
 		return mailbox{}, refuse(ClassAmbiguous, addresses[0].pos(0), "there is text with an @ beside the address")
 	}
 	m, err := p.agree(addresses, depth+1)
-	if err == nil && len(other) > 0 {
-		err = refuse(ClassAmbiguous, other[0].pos(0), "there are words beside the address")
+	if err == nil && other >= 0 {
+		err = refuse(ClassAmbiguous, t.pos(other), "there are words beside the address")
 	}
 	return m, err
 }
@@ -56,53 +72,30 @@ func (p *parse) none(t text) (mailbox, *Error) {
 
 // joinAtSigns removes the blanks around unquoted @ signs.
 func (p *parse) joinAtSigns(t text) text {
-	if !strings.Contains(t.s, " ") && !strings.Contains(t.s, "\t") {
-		return t
-	}
-	e := newEdit(len(t.s))
-	for i := 0; i < len(t.s); {
-		next := step(t.s, i)
-		if isBlank(t.s[i]) {
-			for next < len(t.s) && isBlank(t.s[next]) {
-				next++
-			}
-			before := len(e.b) > 0 && e.b[len(e.b)-1] == '@'
-			after := next < len(t.s) && t.s[next] == '@'
-			if before || after {
-				p.repairs |= repairTrim
-				i = next
-				continue
-			}
+	e := edit{src: t}
+	for at := atSign(t.s, 0); at >= 0; at = atSign(t.s, at+1) {
+		start, end := at, at+1
+		for start > e.done && isBlank(t.s[start-1]) {
+			start--
 		}
-		e.copy(t, i, next)
-		i = next
+		for end < len(t.s) && isBlank(t.s[end]) {
+			end++
+		}
+		if end-start > 1 {
+			p.repairs |= repairTrim
+			e.replace(start, end, "@")
+		}
 	}
 	return e.text()
 }
 
-// splitWords cuts t at unquoted blanks, commas and semicolons.
-func splitWords(t text) []text {
-	var words []text
-	start := 0
-	for i := 0; i <= len(t.s); {
-		if i < len(t.s) && !isBreak(t.s[i]) {
-			i = step(t.s, i)
-			continue
-		}
-		if i > start {
-			words = append(words, t.cut(start, i))
-		}
-		i++
-		start = i
+// addressWord returns the index of the @ that makes a word an address: one
+// outside quotes, or any if quotes enclose the whole word. It returns -1 if
+// there is none.
+func addressWord(w string) int {
+	at := strings.IndexByte(w, '@')
+	if at < 0 || w[0] == '"' && quoteEnd(w, 0) == len(w)-1 {
+		return at
 	}
-	return words
-}
-
-// isAddressWord reports whether a word holds an @: outside quotes, or inside
-// quotes that enclose the whole word.
-func isAddressWord(w string) bool {
-	if atSign(w, 0) >= 0 {
-		return true
-	}
-	return w[0] == '"' && quoteEnd(w, 0) == len(w)-1 && strings.Contains(w, "@")
+	return atSign(w, 0)
 }
