@@ -70,5 +70,6 @@ const (
 	PausedByQuota    PauseReason = "quota_exhausted" // the period's allowance is spent
 	PausedByAuth     PauseReason = "auth_failed"     // until the operator acts
 	PausedByScope    PauseReason = "forbidden"       // until the operator acts
+	PausedByBreaker  PauseReason = "breaker_open"    // it fails, as one of the replicas found
 	PausedByOperator PauseReason = "operator"
 )
