@@ -94,6 +94,29 @@ func (j *Judge) Admit(call Call, now time.Time) Verdict {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now = j.forward(now)
+	verdict := j.judge(call, now)
+	if verdict.Banned {
+		return verdict
+	}
+	for _, l := range j.limiters {
+		if l.applies(call) && (verdict.Admitted || l.CountRefused && l.Shape != Concurrency) {
+			l.take(now, l.units(call))
+		}
+	}
+	if !verdict.Admitted {
+		j.offend("rate_limited", now)
+	}
+	return verdict
+}
+
+// Ask judges a call as Admit does, but books nothing.
+func (j *Judge) Ask(call Call, now time.Time) Verdict {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.judge(call, j.forward(now))
+}
+
+func (j *Judge) judge(call Call, now time.Time) Verdict {
 	for _, b := range j.bans {
 		if now.Before(b.until) {
 			return Verdict{Banned: true, Limit: "ban", ReadyAt: b.until}
@@ -111,14 +134,6 @@ func (j *Judge) Admit(call Call, now time.Time) Verdict {
 		if verdict.Admitted || ready.IsZero() || !verdict.ReadyAt.IsZero() && ready.After(verdict.ReadyAt) {
 			verdict = Verdict{Limit: l.Name, ReadyAt: ready}
 		}
-	}
-	for _, l := range j.limiters {
-		if l.applies(call) && (verdict.Admitted || l.CountRefused && l.Shape != Concurrency) {
-			l.take(now, l.units(call))
-		}
-	}
-	if !verdict.Admitted {
-		j.offend("rate_limited", now)
 	}
 	return verdict
 }
