@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -93,8 +94,10 @@ type breaker struct {
 	inner   *gobreaker.TwoStepCircuitBreaker[struct{}]
 	probes  int
 	openFor time.Duration
-	changed func(BreakerState)
+	changed func(change)
 
+	// hinted makes the next failure open the breaker; see peerOpened.
+	hinted atomic.Bool
 	// streak of failures; the library's own count of them decays as its buckets
 	// roll, so that a slow outage would never be noticed. Only its callbacks
 	// touch it, under its lock.
@@ -102,12 +105,21 @@ type breaker struct {
 
 	mu        sync.Mutex // guards the rest; taken inside the library's lock
 	openUntil time.Time
-	news      []BreakerState // not yet told to changed, which must not run under that lock
+	news      []change // not yet told to changed, which must not run under that lock
 }
 
-// newBreaker makes a closed breaker. stretch, in [0, 1), sets this replica's
-// probes apart from others'.
-func newBreaker(c BreakerConfig, timeout time.Duration, stretch float64, changed func(BreakerState)) *breaker {
+// change is a breaker's new state, until when if it is open, and whether it
+// opened because a peer's did.
+type change struct {
+	state  BreakerState
+	until  time.Time
+	hinted bool
+}
+
+// newBreaker makes a closed breaker, which tells its changes, and whether a peer
+// made it change. stretch, in [0, 1), sets this replica's probes apart from
+// others'.
+func newBreaker(c BreakerConfig, timeout time.Duration, stretch float64, changed func(change)) *breaker {
 	window := max(c.Window, windowOfTimeouts*timeout)
 	b := &breaker{
 		probes:  c.Probes,
@@ -123,7 +135,7 @@ func newBreaker(c BreakerConfig, timeout time.Duration, stretch float64, changed
 		IsSuccessful: b.count,
 		ReadyToTrip: func(counts gobreaker.Counts) bool {
 			judged := counts.TotalSuccesses + counts.TotalFailures
-			return b.streak >= c.Failures ||
+			return b.streak >= c.Failures || b.hinted.Load() ||
 				judged >= uint32(c.Least) && float64(counts.TotalFailures) >= c.Ratio*float64(judged)
 		},
 		OnStateChange: b.note,
@@ -167,6 +179,16 @@ func (b *breaker) allow() (report func(verdict), ok bool) {
 	}, true
 }
 
+// peerOpened opens the breaker because another replica's has opened, so that each
+// need not find out for itself.
+func (b *breaker) peerOpened() {
+	b.hinted.Store(true)
+	defer b.hinted.Store(false)
+	if report, ok := b.allow(); ok {
+		report(failing)
+	}
+}
+
 // ready tells whether a call would be admitted now, and if not when one may be:
 // zero when that depends on probes under way.
 func (b *breaker) ready() (at time.Time, ok bool) {
@@ -207,10 +229,12 @@ func (b *breaker) note(_ string, _, to gobreaker.State) {
 	b.streak = 0
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	c := change{state: breakerStates[to]}
 	if to == gobreaker.StateOpen {
 		b.openUntil = time.Now().Add(b.openFor)
+		c.until, c.hinted = b.openUntil, b.hinted.Load()
 	}
-	b.news = append(b.news, breakerStates[to])
+	b.news = append(b.news, c)
 }
 
 // tell passes on the changes since it was last called.
@@ -219,7 +243,7 @@ func (b *breaker) tell() {
 	news := b.news
 	b.news = nil
 	b.mu.Unlock()
-	for _, state := range news {
-		b.changed(state)
+	for _, c := range news {
+		b.changed(c)
 	}
 }

@@ -17,10 +17,10 @@ type watched struct {
 
 func watch(c BreakerConfig, timeout time.Duration) *watched {
 	w := &watched{}
-	w.breaker = newBreaker(c.withDefaults(), timeout, 0, func(state BreakerState) {
+	w.breaker = newBreaker(c.withDefaults(), timeout, 0, func(c change) {
 		// The library would deadlock on this question inside its callback.
 		w.current()
-		w.states = append(w.states, state)
+		w.states = append(w.states, c.state)
 	})
 	return w
 }
@@ -152,7 +152,7 @@ func TestBreakerOfReplicasProbeApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := BreakerConfig{Failures: 1, OpenFor: 10 * time.Second}.withDefaults()
 		for stretch, want := range map[float64]time.Duration{0: 10 * time.Second, 0.5: 11 * time.Second, 0.999: 11998 * time.Millisecond} {
-			b := newBreaker(c, time.Second, stretch, func(BreakerState) {})
+			b := newBreaker(c, time.Second, stretch, func(change) {})
 			report, _ := b.allow()
 			report(failing)
 			if until, _ := b.ready(); !until.Equal(time.Now().Add(want)) {
@@ -174,5 +174,52 @@ func TestBreakerIgnoresLateResults(t *testing.T) {
 		w.is(t, BreakerHalfOpen)
 		w.call(0, healthy)
 		w.is(t, BreakerClosed)
+	})
+}
+
+// TestReplicasShareAnOpenBreaker runs three replicas of one service against a
+// provider in outage: one of them finds out, and once per window one probes.
+func TestReplicasShareAnOpenBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const replicas = 3
+		vendor := scriptedVendor("acme", "temporary")
+		keeper := newQuota(t, map[string][]enrich.Limit{"acme": nil})
+		config := Config{Attempts: 1, Breaker: BreakerConfig{Failures: 5, OpenFor: 10 * time.Second}}
+		var all []*Router
+		for i := range replicas {
+			r, err := New(Parts{
+				Config: config, Providers: []Provider{asked("acme", vendor)}, Quota: keeper,
+				Random: func() float64 { return float64(i) / replicas },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, r)
+		}
+		callEachFor := func(d time.Duration) (calls int) {
+			before := vendor.calls
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+				for _, r := range all {
+					r.Find(t.Context(), titleAsk(t, "anna", "acme"))
+				}
+			}
+			return vendor.calls - before
+		}
+		if calls := callEachFor(5 * time.Second); calls > 5+replicas*4 || calls < 5 {
+			t.Errorf("%d calls until the breakers were open, want about 5", calls)
+		}
+		const windows = 10
+		if probes := callEachFor(windows * 10 * time.Second); probes < windows/2 || probes > 2*windows {
+			t.Errorf("%d probes in %d windows, want one or two a window", probes, windows)
+		}
+		vendor.mu.Lock()
+		vendor.script = nil
+		vendor.mu.Unlock()
+		callEachFor(15 * time.Second)
+		for i, r := range all {
+			if health := r.Health()[0]; health.Breaker != BreakerClosed {
+				t.Errorf("the provider is well again, replica %d's breaker is %s", i, health.Breaker)
+			}
+		}
 	})
 }

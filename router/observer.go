@@ -14,7 +14,7 @@ type Observer interface {
 	Dropped(provider, operation, reason string)
 	// Called: one exchange with a vendor has ended.
 	Called(Exchange)
-	// Retried: a call will be repeated because of this reason.
+	// Retried: a call is repeated because of this reason.
 	Retried(provider, reason string)
 	// Paused: a provider is closed until then, or until it is resumed if zero.
 	Paused(provider string, until time.Time, reason enrich.PauseReason)

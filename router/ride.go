@@ -36,6 +36,10 @@ func (w *walk) ride(l leg) {
 	if r.job.step == nil && !r.begin() {
 		return
 	}
+	if r.repeats != "" {
+		r.observer.Retried(r.call.name, r.repeats)
+		r.repeats = ""
+	}
 	for wait := time.Until(r.notBefore); ; {
 		if !sleep(w.ctx, wait) {
 			r.leave(reaction{reason: enrich.ReasonOutOfTime})
@@ -189,12 +193,11 @@ func (r *ride) apply(do reaction, reply providers.Reply) (goesOn bool) {
 	case park:
 		r.job.step, r.notBefore = reply.Next, time.Now().Add(do.wait)
 		return false
-	case again, yield:
+	case again:
 		r.observer.Retried(r.call.name, do.reason)
-		if do.move == again {
-			return true
-		}
-		r.notBefore = time.Now().Add(do.wait)
+		return true
+	case yield:
+		r.repeats, r.notBefore = do.reason, time.Now().Add(do.wait)
 		if r.job.step == nil {
 			r.end()
 		}
@@ -232,6 +235,12 @@ func (r *ride) close(do reaction) {
 // leave gives up on the call for this request.
 func (r *ride) leave(do reaction) {
 	r.spent, r.readyAt, r.pause = do.reason, do.until, do.pause
+	if do.reason == string(enrich.Temporary) {
+		r.readyAt = time.Now().Add(do.wait)
+	}
+	if until, ok := r.call.breaker.ready(); !ok && until.After(r.readyAt) {
+		r.readyAt = until
+	}
 	if r.job.step != nil {
 		r.job.unknown = true // a job that is left behind may still be charged
 	}

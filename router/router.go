@@ -113,9 +113,14 @@ func (r *Router) newRoute(provider Provider) *route {
 	if rt.vendor.pause == 0 {
 		rt.vendor.pause = r.config.Pause
 	}
-	rt.breaker = newBreaker(r.config.Breaker, timeout, r.random(), func(state BreakerState) {
-		r.log.Warn("breaker changed", "provider", rt.name, "state", string(state))
-		r.observer.BreakerChanged(rt.name, state)
+	rt.breaker = newBreaker(r.config.Breaker, timeout, r.random(), func(c change) {
+		r.log.Warn("breaker changed", "provider", rt.name, "state", string(c.state))
+		r.observer.BreakerChanged(rt.name, c.state)
+		if c.state == BreakerOpen && !c.hinted {
+			// A pause is shared: it spares the other replicas the same failures,
+			// and refuses those who wait for a token.
+			r.quota.Pause(rt.name, c.until, enrich.PausedByBreaker)
+		}
 	})
 	for _, offer := range provider.Calls {
 		rt.calls = append(rt.calls, newCall(rt, offer, r.config.MinConfidence))

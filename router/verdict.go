@@ -50,14 +50,24 @@ func (w *walk) found(drops []drop) enrich.Found {
 			worst = b
 		}
 	}
-	if kind, ok := worst.kind(); ok {
-		found.Err = &enrich.Error{Kind: kind, Message: messages[kind], Offset: -1}
-		if kind == enrich.Invalid {
-			found.Err.Field, found.Err.Reason = fields[w.ask.Subject.Kind()], worst.reason
-		}
-		found.Err.ReadyAt = earliest(drops)
-	}
+	found.Err = worst.error(w.ask.Subject.Kind(), drops)
 	return found
+}
+
+// error is what the caller can do; nil for a reason that is no error.
+func (b blame) error(subject enrich.SubjectKind, drops []drop) *enrich.Error {
+	kind, ok := b.kind()
+	if !ok {
+		return nil
+	}
+	err := &enrich.Error{Kind: kind, Message: messages[kind], Offset: -1}
+	switch kind {
+	case enrich.Invalid:
+		err.Field, err.Reason = fields[subject], b.reason
+	case enrich.Throttled, enrich.Unavailable:
+		err.ReadyAt = earliest(drops)
+	}
+	return err
 }
 
 // blame says why one attribute is missing: of several reasons the one that lets
@@ -177,7 +187,9 @@ var fields = [...]string{enrich.Person: "email", enrich.Company: "domain"}
 // nobody knows.
 func earliest(drops []drop) (at time.Time) {
 	for _, d := range drops {
-		if !d.readyAt.IsZero() && (at.IsZero() || d.readyAt.Before(at)) {
+		kind, _ := blame{d.reason, d.readyAt, d.pause}.kind()
+		usable := kind == enrich.Throttled || kind == enrich.Unavailable
+		if usable && !d.readyAt.IsZero() && (at.IsZero() || d.readyAt.Before(at)) {
 			at = d.readyAt
 		}
 	}

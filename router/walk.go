@@ -40,8 +40,10 @@ type progress struct {
 	// failures are exchanges that were not answers, refusedTimes those that never
 	// left.
 	failures, refusedTimes int
-	// notBefore is until when it asked to be left alone.
+	// notBefore is until when it asked to be left alone, repeats why it is asked
+	// once more then.
 	notBefore   time.Time
+	repeats     string
 	resubmitted bool
 	// job is the look-up under way.
 	job  job
@@ -138,6 +140,11 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 	}
 	if refusal := w.quota.Forecast(w.quotaAsk(p)); refusal.Reason != "" {
 		s.readyAt, s.waiting, s.pause = refusal.ReadyAt, refusal.Reason, refusal.Pause
+		if refusal.Pause == enrich.PausedByBreaker {
+			p.call.breaker.peerOpened()
+			s.barred = enrich.ReasonBreakerOpen
+			return s
+		}
 	}
 	if p.notBefore.After(c.now) && p.notBefore.After(s.readyAt) && (s.waiting == "" || !s.readyAt.IsZero()) {
 		s.readyAt = p.notBefore
