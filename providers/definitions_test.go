@@ -1,0 +1,38 @@
+package providers
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/enrichd/enrichd/providers/definitions"
+)
+
+// TestDefinitions replays what is recorded beside every definition: all cases
+// come out as expected and every rule is reached by one.
+func TestDefinitions(t *testing.T) {
+	library := NewLibrary("")
+	for _, name := range definitions.Names {
+		t.Run(name, func(t *testing.T) {
+			if err := Check(library, name); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestDefinitionNamesListEveryFile(t *testing.T) {
+	files, err := fs.Glob(definitions.Files, "*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(file, ".yaml"); !slices.Contains(definitions.Names, name) {
+			t.Errorf("definitions.Names lacks %s", name)
+		}
+	}
+	if len(files) != len(definitions.Names) {
+		t.Errorf("%d files, %d names", len(files), len(definitions.Names))
+	}
+}

@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/enrichd/enrichd/providers/forms"
+)
+
+// Condition tells whether an answer is of a kind. All of its parts must hold;
+// the zero Condition holds for every answer. Paths start at the body.
+type Condition struct {
+	steps   []string
+	status  []statusRange
+	header  []expectation
+	types   []string
+	body    []expectation
+	any     []Path // at least one has a value
+	all     []Path // each has a value
+	none    []Path // none has a value
+	texts   []string
+	pattern *regexp.Regexp
+	when    *Expression
+}
+
+// statusRange is an inclusive range of status codes.
+type statusRange struct{ from, to int }
+
+// expectation is that something is one of some values.
+type expectation struct {
+	header string
+	path   Path
+	values []string
+}
+
+// holds tells whether the answer is of this kind.
+func (c *Condition) holds(a *Answer, s *Scope) bool { return c.holdsIn(a, a.body, s) }
+
+// holdsIn is holds with paths that start at root instead of the body.
+func (c *Condition) holdsIn(a *Answer, root any, s *Scope) bool {
+	return c.holdsOutside(a) && c.holdsInside(a, root, s) && (c.when == nil || c.when.holds(a.view(s)))
+}
+
+// holdsOutside judges what is around the body.
+func (c *Condition) holdsOutside(a *Answer) bool {
+	if len(c.steps) > 0 && !containsFold(c.steps, a.step) {
+		return false
+	}
+	if len(c.types) > 0 && !containsFold(c.types, a.mediaType()) {
+		return false
+	}
+	for _, header := range c.header {
+		if !containsFold(header.values, strings.TrimSpace(a.Header.Get(header.header))) {
+			return false
+		}
+	}
+	if len(c.status) == 0 {
+		return true
+	}
+	for _, r := range c.status {
+		if r.from <= a.Status && a.Status <= r.to {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsInside judges the body.
+func (c *Condition) holdsInside(a *Answer, root any, s *Scope) bool {
+	for _, field := range c.body {
+		if !field.holds(root, s) {
+			return false
+		}
+	}
+	for _, path := range c.all {
+		if !hasValue(path, root, s) {
+			return false
+		}
+	}
+	for _, path := range c.none {
+		if hasValue(path, root, s) {
+			return false
+		}
+	}
+	return c.anyHasValue(root, s) && c.textHolds(a)
+}
+
+func (c *Condition) anyHasValue(root any, s *Scope) bool {
+	for _, path := range c.any {
+		if hasValue(path, root, s) {
+			return true
+		}
+	}
+	return len(c.any) == 0
+}
+
+func (c *Condition) textHolds(a *Answer) bool {
+	if c.pattern != nil && !c.pattern.Match(a.raw) {
+		return false
+	}
+	if len(c.texts) == 0 {
+		return true
+	}
+	lower := strings.ToLower(string(a.raw))
+	for _, text := range c.texts {
+		if strings.Contains(lower, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e expectation) holds(body any, s *Scope) bool {
+	values := e.path.find(body, s).values
+	for _, value := range values {
+		if text, ok := forms.ScalarText(value); ok && containsFold(e.values, text) {
+			return true
+		}
+		if value == nil && containsFold(e.values, "null") {
+			return true
+		}
+	}
+	return len(values) == 0 && containsFold(e.values, "null")
+}
+
+func hasValue(path Path, body any, s *Scope) bool {
+	for _, value := range path.find(body, s).values {
+		if !forms.SaysNothing(value) {
+			return true
+		}
+	}
+	return false
+}
+
+func containsFold(list []string, text string) bool {
+	for _, candidate := range list {
+		if strings.EqualFold(candidate, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// conditionKeys are the keys of a condition, to be read together with others
+// of what the condition is for.
+func (r *reader) conditionKeys(c *Condition) map[string]func(ast.Node) {
+	return map[string]func(ast.Node){
+		"step":   func(n ast.Node) { c.steps = r.texts(n) },
+		"status": func(n ast.Node) { c.status = r.statuses(n) },
+		"header": func(n ast.Node) {
+			for _, pair := range r.pairs(n) {
+				c.header = append(c.header, expectation{header: pair.key, values: r.scalars(pair.value)})
+			}
+		},
+		"type": func(n ast.Node) { c.types = r.texts(n) },
+		"body": func(n ast.Node) {
+			for _, pair := range r.pairs(n) {
+				c.body = append(c.body, expectation{path: r.path(pair.at), values: r.scalars(pair.value)})
+			}
+		},
+		"any":  func(n ast.Node) { c.any = r.paths(n) },
+		"all":  func(n ast.Node) { c.all = r.paths(n) },
+		"none": func(n ast.Node) { c.none = r.paths(n) },
+		"text": func(n ast.Node) {
+			for _, text := range r.texts(n) {
+				c.texts = append(c.texts, strings.ToLower(text))
+			}
+		},
+		"matches": func(n ast.Node) { c.pattern = r.pattern(n) },
+		"when":    func(n ast.Node) { c.when = r.expression(n, true) },
+	}
+}
+
+func (r *reader) condition(node ast.Node) *Condition {
+	condition := &Condition{}
+	r.fields(node, r.conditionKeys(condition))
+	return condition
+}
+
+// scalars reads the values that a field may have; ~ or null stands for an
+// empty or missing one.
+func (r *reader) scalars(node ast.Node) []string {
+	if _, null := r.resolve(node).(*ast.NullNode); null {
+		return []string{"null"}
+	}
+	var values []string
+	for _, item := range r.items(node) {
+		if _, null := item.(*ast.NullNode); null {
+			values = append(values, "null")
+			continue
+		}
+		values = append(values, r.scalar(item))
+	}
+	return values
+}
+
+func (r *reader) pattern(node ast.Node) *regexp.Regexp {
+	compiled, err := regexp.Compile(r.text(node))
+	if err != nil {
+		r.problem(node, "pattern: %v", err)
+		return nil
+	}
+	return compiled
+}
+
+// statuses reads status codes: 404, 5xx or 500-504, one or several.
+func (r *reader) statuses(node ast.Node) []statusRange {
+	var ranges []statusRange
+	for _, item := range r.items(node) {
+		text := r.scalar(item)
+		from, to, isRange := strings.Cut(strings.Replace(text, "xx", "00-"+strings.TrimSuffix(text, "xx")+"99", 1), "-")
+		if !isRange {
+			to = from
+		}
+		low, err1 := strconv.Atoi(from)
+		high, err2 := strconv.Atoi(to)
+		if err1 != nil || err2 != nil || low < 100 || high > 599 || low > high {
+			r.problem(item, "%q is not a status such as 404, 5xx or 500-504", text)
+			continue
+		}
+		ranges = append(ranges, statusRange{low, high})
+	}
+	return ranges
+}

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// Reading is what an answer means.
+type Reading struct {
+	Outcome enrich.Outcome
+	// Rule that decided.
+	Rule *Rule
+	// Found values of wanted attributes, and the wanted attributes that the
+	// vendor has finished with and has not.
+	Found  []Finding
+	Absent []enrich.Attribute
+	// Drift names mapped attributes whose field vanished or changed.
+	Drift []enrich.Attribute
+	// Next is the step that goes on, nil at the end, with what it may refer
+	// to.
+	Next     *Step
+	Captured map[string]string
+	// Wait is the vendor's hint, nil without one.
+	Wait *time.Duration
+	// Closes is set when the answer closes the provider for Wait, or for the
+	// definition's own pause.
+	Closes *time.Duration
+	Charge enrich.Charge
+	Limits []enrich.LimitState
+}
+
+// Pricing overrides what the definition says of an account.
+type Pricing struct {
+	// Credit is the price of a credit by operation; missing: the
+	// definition's.
+	Credit map[string]float64
+	// Plan whose limits hold.
+	Plan string
+}
+
+// credit is the price of a credit for the call.
+func (p Pricing) credit(c *Call) float64 {
+	if price, own := p.Credit[c.Operation]; own {
+		return price
+	}
+	return c.charge.price
+}
+
+// Read interprets an answer to the step.
+func (s *Step) Read(status int, header http.Header, raw []byte, scope *Scope, pricing Pricing) Reading {
+	answer := newAnswer(status, header, raw, s)
+	answer.record = s.record.first(answer.body, scope)
+	rule := s.decide(answer, scope)
+	reading := Reading{Outcome: rule.Outcome, Rule: rule}
+
+	mapper := &mapper{answer: answer, scope: scope, step: s}
+	switch {
+	case rule.Outcome == enrich.Pending:
+		reading.Next, reading.Captured = rule.step, rule.captured(answer, scope)
+		if rule.keep {
+			mapper.fill(&reading)
+			reading.Outcome = enrich.Pending
+		}
+	case rule.Outcome == enrich.Hit || rule.Outcome == enrich.Partial:
+		mapper.fill(&reading)
+	case rule.Outcome == enrich.Miss:
+		reading.Absent = s.answerable(scope.Wanted)
+	}
+	s.addWait(&reading, answer, scope)
+	s.addCharge(&reading, answer, scope, pricing)
+	for _, limit := range s.call.definition.limitsOf(pricing.Plan) {
+		if limit.counts(s.Operation) {
+			if state, told := limit.state(answer, scope); told {
+				reading.Limits = append(reading.Limits, state)
+			}
+		}
+	}
+	return reading
+}
+
+func (s *Step) decide(a *Answer, scope *Scope) *Rule {
+	for _, rule := range s.rules {
+		if rule.matches(a, scope, s.hit) {
+			return rule
+		}
+	}
+	panic("engine: the last rule holds for every answer") // checked when the definition was loaded
+}
+
+// answerable are the wanted attributes about the call's own subject that the
+// call maps. What a person's answer lacks about a company proves nothing.
+func (s *Step) answerable(wanted []enrich.Attribute) []enrich.Attribute {
+	var answerable []enrich.Attribute
+	for _, attribute := range wanted {
+		if attribute.Kind() == s.call.Kind && s.call.CanSupply(attribute) {
+			answerable = append(answerable, attribute)
+		}
+	}
+	return answerable
+}
+
+// fill maps every wanted attribute and makes a hit that lacks one partial.
+func (m *mapper) fill(reading *Reading) {
+	for _, attribute := range m.scope.Wanted {
+		if !m.step.supplies(attribute) {
+			continue
+		}
+		result := m.attribute(attribute)
+		if result.drift {
+			reading.Drift = append(reading.Drift, attribute)
+		}
+		switch {
+		case result.state == present:
+			reading.Found = append(reading.Found, result.Finding)
+			continue
+		case result.state == absent && attribute.Kind() == m.step.call.Kind:
+			reading.Absent = append(reading.Absent, attribute)
+		}
+		reading.Outcome = enrich.Partial
+	}
+}
+
+func (s *Step) addWait(reading *Reading, a *Answer, scope *Scope) {
+	definition := s.call.definition
+	for _, outcome := range hintedOutcomes {
+		if outcome == reading.Outcome && !reading.Rule.goesOnAtOnce() {
+			reading.Wait = waitOf(definition.hints, a, scope, outcome, definition.longestPause)
+		}
+	}
+	switch reading.Outcome {
+	case enrich.RateLimited, enrich.Blocked, enrich.QuotaExhausted:
+		if reading.Closes = reading.Wait; reading.Closes == nil && reading.Rule.pause > 0 {
+			pause := reading.Rule.pause
+			reading.Closes = &pause
+		}
+	}
+}
+
+// goesOnAtOnce tells whether the next step is no poll, so that nothing is
+// waited for.
+func (r *Rule) goesOnAtOnce() bool { return r.step != nil && r.step.Poll == nil }
+
+func (s *Step) addCharge(reading *Reading, a *Answer, scope *Scope, pricing Pricing) {
+	call := s.call
+	price := pricing.credit(call)
+	switch {
+	case reading.Outcome == enrich.Malformed || reading.Outcome == enrich.Timeout:
+		return // nobody knows
+	case reading.Rule.charge != nil:
+		reading.Charge = money(*reading.Rule.charge, price)
+	default:
+		reading.Charge = money(call.charge.of(a, scope, reading.Outcome, reading.Rule.goesOnAtOnce(), reading.Found), price)
+	}
+}
+
+func (l limit) counts(operation string) bool {
+	return len(l.Operations) == 0 || containsFold(l.Operations, operation)
+}

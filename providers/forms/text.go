@@ -1,0 +1,128 @@
+package forms
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Lengths in characters. A line that is longer is not what its field promises;
+// a long text is cut.
+const (
+	maxLine     = 500
+	maxLongText = 1000
+)
+
+// emptyTexts are spellings of "nothing", folded. A text without a letter or
+// digit is nothing, too.
+var emptyTexts = map[string]bool{
+	"null": true, "none": true, "nil": true, "undefined": true, "n/a": true, "n.a.": true,
+	"#n/a": true, "not available": true, "not applicable": true, "unknown": true,
+}
+
+func isEmptyText(text string) bool {
+	text = strings.TrimSpace(text)
+	if len(text) <= len("not applicable") && emptyTexts[strings.ToLower(text)] {
+		return true
+	}
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsNumber(r) || r == '*'
+	})
+}
+
+// isMasked tells whether the text has its characters replaced by stars or
+// bullets, as previews of unbought values have.
+func isMasked(text string) bool {
+	return strings.Contains(text, "**") || strings.Contains(text, "••") || strings.Contains(text, "*@")
+}
+
+// foldSpace replaces each run of white space by one blank, trims the ends and
+// drops characters that show nothing.
+func foldSpace(text string) string {
+	var folded strings.Builder
+	pending := false
+	for _, r := range text {
+		switch {
+		case unicode.IsSpace(r):
+			pending = folded.Len() > 0
+		case isInvisible(r):
+		default:
+			if pending {
+				folded.WriteByte(' ')
+				pending = false
+			}
+			folded.WriteRune(r)
+		}
+	}
+	return folded.String()
+}
+
+// isInvisible tells whether a character is a control or a formatting mark that
+// changes nothing but what a reader believes to see. The joiners stay: words of
+// some scripts need them.
+func isInvisible(r rune) bool {
+	const zeroWidthNonJoiner, zeroWidthJoiner = '\u200c', '\u200d'
+	return unicode.Is(unicode.Cc, r) || r == utf8.RuneError ||
+		unicode.Is(unicode.Cf, r) && r != zeroWidthNonJoiner && r != zeroWidthJoiner
+}
+
+func line(text string, titleCase bool) (string, Verdict) {
+	text = foldSpace(text)
+	if utf8.RuneCountInString(text) > maxLine {
+		return "", Wrong
+	}
+	if titleCase && text == strings.ToLower(text) {
+		text = titled(text)
+	}
+	return text, OK
+}
+
+func lowerLine(text string) (string, Verdict) {
+	text, verdict := line(text, false)
+	return strings.ToLower(text), verdict
+}
+
+var markup = regexp.MustCompile(`<!--[^>]*-->|</?[a-zA-Z][^<>]*>`)
+
+// longText makes plain text of at most maxLongText characters. Line breaks
+// stay.
+func longText(text string) (string, Verdict) {
+	text = html.UnescapeString(markup.ReplaceAllString(text, ""))
+	text = strings.Map(func(r rune) rune {
+		if isInvisible(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+	text = strings.TrimSpace(text)
+	count := 0
+	for i := range text {
+		if count++; count > maxLongText {
+			text = strings.TrimSpace(text[:i])
+			break
+		}
+	}
+	if isEmptyText(text) {
+		return "", Empty
+	}
+	return text, OK
+}
+
+// SaysNothing tells whether a raw value is null, an empty list or object, or a
+// text that says nothing. A number or boolean always says something.
+func SaysNothing(raw any) bool {
+	switch raw := raw.(type) {
+	case nil:
+		return true
+	case string:
+		return isEmptyText(raw)
+	case []any:
+		return len(raw) == 0
+	case map[string]any:
+		return len(raw) == 0
+	default:
+		return false
+	}
+}

@@ -1,0 +1,259 @@
+package providers
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/providers/engine"
+)
+
+// maxSteps bounds a look-up whose definition leads in a circle. Polls are
+// bounded by the age of their job instead.
+const maxSteps = 10
+
+// progress is how far a look-up has come.
+type progress struct {
+	call      string
+	step      string
+	reference string
+	captured  map[string]string
+	found     []engine.Finding
+	absent    []enrich.Attribute
+	began     time.Time
+	spent     enrich.Micros
+	steps     int
+	polls     int
+	renewed   bool // the access token, for this step
+}
+
+// Lookup makes one exchange with the vendor.
+func (v *Vendor) Lookup(ctx context.Context, query Query) Reply {
+	return v.lookup(ctx, query, time.Now, v.exchange)
+}
+
+// lookup is Lookup with the time told by clock and answers by send.
+func (v *Vendor) lookup(ctx context.Context, query Query, clock func() time.Time, send send) Reply {
+	now := clock()
+	call, step, at := v.locate(query, now)
+	if step == nil {
+		return v.failed("", failure{enrich.InvalidInput, enrich.KnownCharge(0), "the vendor has no call for this"})
+	}
+	ctx, cancel := context.WithTimeout(ctx, v.timeout)
+	defer cancel()
+	scope := v.scope(query, at, now)
+	if v.tokens != nil {
+		token, failed := v.token(ctx, scope)
+		if failed != nil {
+			return v.failed(step.Name, *failed)
+		}
+		scope.Token = token
+	}
+	out, err := step.Outgoing(scope, v.base)
+	if err != nil {
+		return v.failed(step.Name, failure{enrich.InvalidInput, enrich.KnownCharge(0), "the query lacks an input of the request"})
+	}
+	answer, failed := send(ctx, out)
+	if failed != nil {
+		return v.failed(step.Name, *failed)
+	}
+	scope.Now = clock() // what the answer says of time counts from its arrival
+	reading := step.Read(answer.status, answer.header, answer.body, scope, v.pricing)
+	if reading.Outcome == enrich.AuthFailed && v.tokens != nil {
+		v.tokens.drop(scope.Token)
+		if !at.renewed {
+			at.renewed = true
+			return Reply{Outcome: enrich.Pending, Next: &Step{Operation: step.Operation, progress: at}, Charge: reading.Charge, Limits: reading.Limits}
+		}
+	}
+	return v.reply(query, exchanged{call: call, step: step, at: at, status: answer.status, reading: reading, now: scope.Now})
+}
+
+// exchanged is an exchange that got an answer.
+type exchanged struct {
+	call    *engine.Call
+	step    *engine.Step
+	at      progress
+	status  int
+	reading engine.Reading
+	now     time.Time
+}
+
+// locate finds where the look-up stands. step is nil when the vendor offers no
+// call for the query.
+func (v *Vendor) locate(query Query, now time.Time) (*engine.Call, *engine.Step, progress) {
+	if query.Step != nil {
+		at := query.Step.progress
+		call := v.definition.Call(at.call)
+		if call == nil {
+			return nil, nil, progress{}
+		}
+		return call, call.Step(at.step), at
+	}
+	operation := query.Operation
+	if operation == "" {
+		chosen, ok := v.Choose(query.Subject.Kind(), query.Wanted)
+		if !ok {
+			return nil, nil, progress{}
+		}
+		operation = chosen.Operation
+	}
+	call := v.definition.Call(operation)
+	if call == nil || call.Kind != query.Subject.Kind() {
+		return nil, nil, progress{}
+	}
+	return call, call.First(), progress{
+		call: operation, step: call.First().Name, reference: newReference(), began: now.UTC().Truncate(time.Millisecond),
+	}
+}
+
+// newReference makes up an id for one look-up.
+func newReference() string {
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}
+
+func (v *Vendor) scope(query Query, at progress, now time.Time) *engine.Scope {
+	scope := &engine.Scope{
+		Reference: at.reference, IdempotencyKey: query.IdempotencyKey, Wanted: query.Wanted, Captured: at.captured,
+		Secrets: v.config.Credentials, Settings: v.settings, Now: now,
+	}
+	if query.Subject.Kind() == enrich.Person {
+		address := query.Subject.Address()
+		scope.Email, scope.MailDomain, scope.Domain = address.Reveal(), address.Domain(), address.Registrable().String()
+	} else {
+		scope.Domain = query.Subject.Domain().String()
+	}
+	return scope
+}
+
+// reply turns a reading into what the caller acts on.
+func (v *Vendor) reply(query Query, done exchanged) Reply {
+	reading, at := done.reading, done.at
+	reply := Reply{
+		Outcome: reading.Outcome, Wait: reading.Wait, Charge: reading.Charge, Limits: reading.Limits, Drift: reading.Drift,
+		rule: reading.Rule.Line,
+	}
+	if reading.Closes != nil {
+		reply.PauseUntil = done.now.Add(*reading.Closes)
+	}
+	at.spent += reading.Charge.Micros
+	at.found = merged(at.found, reading.Found)
+	at.absent = slices.Concat(at.absent, reading.Absent)
+	if reading.Next != nil {
+		if at.steps++; at.steps > maxSteps && reading.Next.Poll == nil {
+			return v.failed(done.step.Name, failure{enrich.Malformed, reading.Charge, "the definition leads in a circle"})
+		}
+		reply.Next = next(done.step, at, reading)
+		return reply
+	}
+	reply.Outcome = at.outcome(query.Wanted, done.call, reading)
+	reply.Facts = v.facts(query, at, reply.Outcome)
+	switch reply.Outcome {
+	case enrich.Hit, enrich.Partial, enrich.Miss:
+	default:
+		reply.Err = fmt.Errorf("%s: %s: status %d means %s by line %d of the definition",
+			v.name, done.step.Name, done.status, reply.Outcome, reading.Rule.Line)
+	}
+	return reply
+}
+
+// next is the step that goes on with the look-up.
+func next(step *engine.Step, at progress, reading engine.Reading) *Step {
+	if reading.Next == step {
+		at.polls++
+	} else {
+		at.polls = 0
+	}
+	at.step, at.captured, at.renewed = reading.Next.Name, reading.Captured, false
+	next := &Step{Operation: reading.Next.Operation, progress: at}
+	if poll := reading.Next.Poll; poll != nil {
+		next.Poll = true
+		next.Delay = poll.Delay(at.polls)
+		next.Deadline = at.began.Add(poll.MaxAge)
+	}
+	return next
+}
+
+// merged joins findings; a later one replaces an earlier.
+func merged(before, after []engine.Finding) []engine.Finding {
+	joined := slices.Clone(after)
+	for _, finding := range before {
+		if !slices.ContainsFunc(after, func(f engine.Finding) bool { return f.Attribute == finding.Attribute }) {
+			joined = append(joined, finding)
+		}
+	}
+	return joined
+}
+
+// outcome judges the whole look-up, of which the last answer may have brought
+// a part only.
+func (p progress) outcome(wanted []enrich.Attribute, call *engine.Call, reading engine.Reading) enrich.Outcome {
+	switch last := reading.Outcome; {
+	case last != enrich.Hit && last != enrich.Partial && (last != enrich.Miss || len(p.found) == 0):
+		return last
+	case reading.Rule.Outcome == enrich.Partial:
+		return enrich.Partial // whatever was found, the vendor says that more is missing
+	}
+	for _, attribute := range wanted {
+		if call.CanSupply(attribute) && !p.has(attribute) {
+			return enrich.Partial
+		}
+	}
+	return enrich.Hit
+}
+
+func (p progress) has(a enrich.Attribute) bool {
+	return slices.ContainsFunc(p.found, func(f engine.Finding) bool { return f.Attribute == a })
+}
+
+// facts states what the look-up brought. Its price is shared evenly among the
+// values; what remains of the division goes to the first.
+func (v *Vendor) facts(query Query, at progress, outcome enrich.Outcome) []enrich.Fact {
+	fact := func(a enrich.Attribute, state enrich.State) enrich.Fact {
+		return enrich.Fact{Attribute: a, State: state, Source: v.name, FetchedAt: at.began}
+	}
+	var facts []enrich.Fact
+	for i, finding := range at.found {
+		one := fact(finding.Attribute, enrich.StateValue)
+		one.Value, one.Confidence = finding.Value, finding.Confidence
+		one.Price = at.spent / enrich.Micros(len(at.found))
+		if i == 0 {
+			one.Price += at.spent % enrich.Micros(len(at.found))
+		}
+		facts = append(facts, one)
+	}
+	unfound := map[enrich.Attribute]enrich.State{}
+	switch {
+	case outcome == enrich.Suppressed:
+		for _, attribute := range query.Wanted {
+			if attribute.Kind() == query.Subject.Kind() {
+				unfound[attribute] = enrich.StateSuppressed
+			}
+		}
+	case outcome.Authoritative():
+		for _, attribute := range at.absent {
+			unfound[attribute] = enrich.StateAbsent
+		}
+	}
+	for _, attribute := range slices.Sorted(maps.Keys(unfound)) {
+		if !at.has(attribute) {
+			facts = append(facts, fact(attribute, unfound[attribute]))
+		}
+	}
+	return facts
+}
+
+// failed is the reply when there was no answer to read.
+func (v *Vendor) failed(step string, failed failure) Reply {
+	return Reply{
+		Outcome: failed.outcome, Charge: failed.charge,
+		Err: fmt.Errorf("%s: %s: %s: %s", v.name, step, failed.outcome, failed.reason),
+	}
+}
