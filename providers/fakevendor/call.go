@@ -23,6 +23,7 @@ type call struct {
 	body      map[string]any // of a JSON request
 	arrived   time.Time      // by the true clock
 	now       time.Time      // by the vendor's clock
+	delayed   time.Duration  // by a patient vendor, before it was judged
 	caller    *caller        // nil until the key is known
 	note      note
 }
@@ -159,7 +160,22 @@ func (c *call) chance(label, subject string) uint64 {
 	return subjectID(c.vendor.world.Seed, c.vendor.dialect.name+" "+label+" "+truth.Fold(subject))
 }
 
+// share is chance as a number from 0 up to, not including, 1.
+func (c *call) share(label, subject string) float64 {
+	return float64(c.chance(label, subject)>>11) / (1 << 53)
+}
+
 // subjectID names a subject without giving it away.
 func subjectID(seed uint64, subject string) uint64 {
 	return truth.World{Seed: seed}.ID(subject)
+}
+
+// creditsLeft is the balance as answers state it: whole credits, and a large
+// number where they are without end.
+func (c *call) creditsLeft() int64 {
+	left, _ := c.vendor.purse.balance()
+	if left < 0 {
+		return 1_000_000
+	}
+	return int64(left / credit)
 }

@@ -23,8 +23,12 @@ type dialect struct {
 	refuse func(*call, refusal) answer
 	// decorate adds the vendor's headers to an answer, limits among them.
 	decorate func(*call, *answer)
-	// limits are the published ones of a paid plan.
+	// limits and bans are the published ones of a paid plan.
 	limits []strict.Limit
+	bans   []strict.Ban
+	// patience is how long the vendor delays a call, instead of refusing it,
+	// until its limits admit it.
+	patience time.Duration
 	// prices of one credit in micros, by operation; an operation without one
 	// bills nothing.
 	prices map[string]int64
@@ -38,6 +42,17 @@ type dialect struct {
 var dialects = byName(
 	peopleDataLabs,
 	hunter,
+	apollo,
+	clearbit,
+	fullContact,
+	dropcontact,
+	rocketReach,
+	lusha,
+	leadMagic,
+	prospeo,
+	zeroBounce,
+	neverBounce,
+	fullEnrich,
 )
 
 func byName(all ...*dialect) map[string]*dialect {

@@ -7,29 +7,35 @@ import (
 
 // job is a look-up that is answered later.
 type job struct {
-	id string
-	// ready is when it is done, and expires when it can no longer be read, by
-	// the vendor's clock. A job that never ends is ready at the zero time.
-	ready, expires time.Time
-	polled         time.Time
-	// subjects are the addresses or domains asked for.
+	// ready is when it is done, by the vendor's clock; zero: never.
+	ready time.Time
+	// expires is when it can no longer be read.
+	expires time.Time
+	// polled is when it was last asked for.
+	polled time.Time
+	// subjects are the addresses or domains asked for, and items the client's
+	// own words for them where the vendor gives those back.
 	subjects []string
-	// settled is true once the result was read and its charge booked.
-	settled bool
-	// taken is what was charged in advance.
-	taken milli
-	// echo is what the vendor gives back with the result.
-	echo []any
+	items    []map[string]any
+	// read is true once the result was given out.
+	read bool
 }
 
-// done tells whether the job has ended by now.
-func (j *job) done(now time.Time) bool { return !j.ready.IsZero() && !now.Before(j.ready) }
+// jobState is what a poll finds.
+type jobState int
+
+const (
+	noJob      jobState = iota // unknown, or past its time
+	jobTooSoon                 // polled sooner than the vendor allows
+	jobRunning
+	jobDone
+)
 
 // jobs are one vendor's, by id. The newest mostJobs are kept.
 type jobs struct {
 	mu    sync.Mutex
 	byID  map[string]*job
-	order []string // a ring of ids, oldest at next
+	order []string // a ring of ids, the oldest at next once it is full
 	next  int
 	made  uint64
 }
@@ -46,28 +52,45 @@ func (s *jobs) number() uint64 {
 	return s.made
 }
 
-// put keeps a job, in place of one with the same id.
-func (s *jobs) put(j *job) {
+// put keeps a job, unless there is one of that id.
+func (s *jobs) put(id string, j job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.byID[j.id]; !known {
-		if len(s.order) < mostJobs {
-			s.order = append(s.order, j.id)
-		} else {
-			delete(s.byID, s.order[s.next])
-			s.order[s.next] = j.id
-			s.next = (s.next + 1) % mostJobs
-		}
+	if _, known := s.byID[id]; known {
+		return
 	}
-	s.byID[j.id] = j
+	if len(s.order) < mostJobs {
+		s.order = append(s.order, id)
+	} else {
+		delete(s.byID, s.order[s.next])
+		s.order[s.next] = id
+		s.next = (s.next + 1) % mostJobs
+	}
+	s.byID[id] = &j
 }
 
-// visit calls look with the job of that id, or nil, while no other call sees
-// it.
-func (s *jobs) visit(id string, look func(*job)) {
+// poll returns the state of a job and a copy of it, zero for an unknown one.
+// Its read is false for one poll alone that finds it done.
+func (s *jobs) poll(id string, now time.Time, soonest time.Duration) (jobState, job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	look(s.byID[id])
+	j := s.byID[id]
+	if j == nil {
+		return noJob, job{}
+	}
+	seen := *j
+	if !now.Before(j.expires) {
+		return noJob, seen
+	}
+	if !j.polled.IsZero() && now.Sub(j.polled) < soonest {
+		return jobTooSoon, seen
+	}
+	j.polled = now
+	if j.ready.IsZero() || now.Before(j.ready) {
+		return jobRunning, seen
+	}
+	j.read = true
+	return jobDone, seen
 }
 
 // forget drops all jobs.
@@ -77,47 +100,45 @@ func (s *jobs) forget() {
 	s.byID, s.order, s.next = make(map[string]*job), nil, 0
 }
 
-// working tells whether the vendor is still busy with a look-up that is asked
-// again and again until it is answered; the first asking decides whether it is
-// answered at once.
-func (c *call) working(operation, subject string) bool {
-	id := operation + " " + subject
+// begin keeps a job of that id, unless there is one, that is done after the
+// vendor's usual time.
+func (c *call) begin(id string, j job) {
 	pending := c.set.Data.Pending
-	busy := false
-	c.vendor.jobs.visit(id, func(j *job) {
-		switch {
-		case j != nil:
-			busy = !j.done(c.now)
-		default:
-			busy = pending.Never || float64(c.chance("pending "+operation, subject)>>11)/(1<<53) < pending.Share
-		}
-	})
-	if busy {
-		c.begin(id, subject)
-	}
-	return busy
-}
-
-// begin keeps a job of that id for the subjects, unless there is one.
-func (c *call) begin(id string, subjects ...string) {
-	pending := c.set.Data.Pending
-	span := pending.For
+	span, kept := pending.For, pending.KeptFor
 	if span == 0 {
 		span = c.vendor.dialect.pendingFor
 	}
-	kept := pending.KeptFor
 	if kept == 0 {
 		kept = 30 * 24 * time.Hour
 	}
-	j := &job{id: id, subjects: subjects}
 	if !pending.Never {
-		half := float64(c.chance("job", id)>>11) / (1 << 53)
-		j.ready = c.now.Add(span/2 + time.Duration(half*float64(span)))
+		j.ready = c.now.Add(span/2 + time.Duration(c.share("job", id)*float64(span)))
 	}
-	j.expires = c.now.Add(span + kept)
-	exists := false
-	c.vendor.jobs.visit(id, func(known *job) { exists = known != nil })
-	if !exists {
-		c.vendor.jobs.put(j)
+	j.expires = c.now.Add(2*span + kept)
+	c.vendor.jobs.put(id, j)
+}
+
+// poll returns the state of a job and the job.
+func (c *call) poll(id string) (jobState, job) {
+	return c.vendor.jobs.poll(id, c.now, c.set.Data.Pending.MinPoll)
+}
+
+// later tells whether a look-up that the vendor may answer at once is to be
+// answered later.
+func (c *call) later(operation, subject string) bool {
+	pending := c.set.Data.Pending
+	return pending.Never || c.share("pending "+operation, subject) < pending.Share
+}
+
+// working tells whether the vendor is still busy with a look-up that is
+// repeated until it is answered. The first time decides whether it is answered
+// at once.
+func (c *call) working(operation, subject string) bool {
+	id := operation + " " + subject
+	state, _ := c.vendor.jobs.poll(id, c.now, 0)
+	if state != noJob || !c.later(operation, subject) {
+		return state == jobRunning
 	}
+	c.begin(id, job{})
+	return true
 }

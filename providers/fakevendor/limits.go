@@ -14,7 +14,8 @@ type Limits struct {
 	// Rules hold all at once, for each account. Absent: the limits that the
 	// real vendor publishes for a paid plan; an empty list: none.
 	Rules []strict.Limit `yaml:"rules"`
-	// Bans keep an account out after too many offences.
+	// Bans keep an account out after too many offences. Absent: the published
+	// ones; an empty list: none.
 	Bans []strict.Ban `yaml:"bans"`
 	// Hint is how a refusal says when to come back.
 	Hint Hint `yaml:"hint"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -67,10 +68,11 @@ func (r reply) json(t *testing.T, path string) any {
 		case map[string]any:
 			value = v[step]
 		case []any:
-			if step != "0" || len(v) == 0 {
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(v) {
 				return nil
 			}
-			value = v[0]
+			value = v[i]
 		default:
 			return nil
 		}
@@ -100,7 +102,7 @@ func (c *client) call(method, path, body string, headers ...string) reply {
 
 // all is a vendor that knows everything about everybody, without limits.
 func all(dialect string) Vendor {
-	return Vendor{Dialect: dialect, Limits: Limits{Rules: noRules}, Data: &Data{}}
+	return Vendor{Dialect: dialect, Limits: Limits{Rules: noRules, Bans: []strict.Ban{}}, Data: &Data{}}
 }
 
 func only(name string, v Vendor) Config { return Config{Seed: 1, Vendors: map[string]Vendor{name: v}} }

@@ -58,3 +58,82 @@ func orStatus(asked, own int) int {
 	}
 	return asked
 }
+
+// firstText is the first text that is not empty.
+func firstText(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// oneOrNone is a list of one text, or of none.
+func oneOrNone(text string) []string {
+	if text == "" {
+		return []string{}
+	}
+	return []string{text}
+}
+
+// httpProfile is a LinkedIn address of the older scheme.
+func httpProfile(kind, handle string) string {
+	if handle == "" {
+		return ""
+	}
+	return "http://www.linkedin.com/" + kind + "/" + handle
+}
+
+// httpHost is a web site's address.
+func httpHost(domain string) string {
+	if domain == "" {
+		return ""
+	}
+	return "http://www." + domain
+}
+
+// moneyOrNull is dollars as a number with a decimal point in other hands.
+func moneyOrNull(dollars int64) any {
+	if dollars == 0 {
+		return nil
+	}
+	return float64(dollars)
+}
+
+// printedMoney is dollars in short: 1.5M.
+func printedMoney(dollars int64) string {
+	if dollars == 0 {
+		return ""
+	}
+	value, suffix := float64(dollars), ""
+	for _, step := range []string{"K", "M", "B"} {
+		if value < 1000 {
+			break
+		}
+		value, suffix = value/1000, step
+	}
+	return strconv.FormatFloat(value, 'f', -1, 64) + suffix
+}
+
+// www puts www. before a domain.
+func www(domain string) string {
+	if domain == "" {
+		return ""
+	}
+	return "www." + domain
+}
+
+// edges are the bounds of a range of employees ("11-50"); the upper one is 0
+// for an open-ended one, both for none.
+func edges(name string) (low, high int64) {
+	from, to, closed := strings.Cut(strings.TrimSuffix(name, "+"), "-")
+	low, err := strconv.ParseInt(from, 10, 64)
+	if err != nil {
+		return 0, 0
+	}
+	if closed {
+		high, _ = strconv.ParseInt(to, 10, 64)
+	}
+	return low, high
+}

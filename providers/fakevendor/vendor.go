@@ -77,6 +77,9 @@ func (v *vendor) install(set settings) error {
 	if set.Limits.Rules == nil {
 		set.Limits.Rules = v.dialect.limits
 	}
+	if set.Limits.Bans == nil {
+		set.Limits.Bans = v.dialect.bans
+	}
 	if set.callers == nil {
 		callers, err := set.Limits.judges(set.Account.Keys)
 		if err != nil {
@@ -166,6 +169,7 @@ func (v *vendor) gate(c *call, readable bool) (strict.Verdict, answer) {
 		return strict.Verdict{}, c.refuse(refusal{outcome: enrich.AuthFailed, reason: reason})
 	}
 	c.caller, c.note.caller = known, known
+	c.delay(known.judge)
 	verdict := known.judge.Admit(c.judged(), c.now)
 	switch {
 	case verdict.Banned:
@@ -174,6 +178,24 @@ func (v *vendor) gate(c *call, readable bool) (strict.Verdict, answer) {
 		return verdict, c.refuse(refusal{outcome: enrich.RateLimited, limit: verdict.Limit, ready: verdict.ReadyAt})
 	}
 	return verdict, answer{}
+}
+
+// delay holds a call back while a patient vendor's limits do not admit it.
+func (c *call) delay(judge *strict.Judge) {
+	patience := c.vendor.dialect.patience
+	if patience == 0 {
+		return
+	}
+	verdict := judge.Ask(c.judged(), c.now)
+	if verdict.Admitted || verdict.Banned || verdict.ReadyAt.IsZero() {
+		return
+	}
+	if c.delayed = verdict.ReadyAt.Sub(c.now); c.delayed > patience {
+		c.delayed = 0
+		return
+	}
+	wait(c.request.Context(), c.delayed)
+	c.now = verdict.ReadyAt
 }
 
 // work is what the vendor does with an admitted call.
