@@ -16,7 +16,7 @@ import (
 type Address struct {
 	_ [0]func()
 	redacted
-	f *facts
+	f sealed
 }
 
 // facts is what the normalizer learned about one address.
@@ -24,9 +24,9 @@ type facts struct {
 	text    string // local@domain
 	host    *host
 	at      int // index of the @ in text
-	flags   flags
 	profile Profile
 	repairs repairs
+	flags   flags
 }
 
 type flags uint8
@@ -45,7 +45,7 @@ func (a Address) Reveal() string {
 	if a.f == nil {
 		return ""
 	}
-	return a.f.text
+	return (*a.f).text
 }
 
 // Domain returns the host part as A-labels, all labels included.
@@ -53,7 +53,7 @@ func (a Address) Domain() string {
 	if a.f == nil {
 		return ""
 	}
-	return a.f.text[a.f.at+1:]
+	return (*a.f).text[(*a.f).at+1:]
 }
 
 // Registrable returns the domain somebody registered: the public suffix plus
@@ -62,27 +62,27 @@ func (a Address) Registrable() Domain {
 	if a.f == nil {
 		return Domain{}
 	}
-	return a.f.host.registrable
+	return (*a.f).host.registrable
 }
 
 // Role reports whether the local part names a function (sales, support) rather
 // than a person. Anything after a plus sign is ignored.
-func (a Address) Role() bool { return a.f != nil && a.f.flags&flagRole != 0 }
+func (a Address) Role() bool { return a.f != nil && (*a.f).flags&flagRole != 0 }
 
 // Free reports whether the domain hands out mailboxes to anybody, so that it
 // says nothing about an employer.
-func (a Address) Free() bool { return a.f != nil && a.f.host.registrable.free }
+func (a Address) Free() bool { return a.f != nil && (*a.f).host.registrable.free }
 
 // Disposable reports whether the domain hands out throw-away mailboxes.
-func (a Address) Disposable() bool { return a.f != nil && a.f.host.registrable.disposable }
+func (a Address) Disposable() bool { return a.f != nil && (*a.f).host.registrable.disposable }
 
 // UnknownTLD reports whether the top-level domain is not known. Only a
 // normalizer whose TLD check warns or is off accepts such an address.
-func (a Address) UnknownTLD() bool { return a.f != nil && a.f.host.unknownTLD }
+func (a Address) UnknownTLD() bool { return a.f != nil && (*a.f).host.unknownTLD }
 
 // SMTPUTF8 reports whether the local part is not ASCII, so that mail to it
 // needs RFC 6531. Few vendors know such addresses.
-func (a Address) SMTPUTF8() bool { return a.f != nil && a.f.flags&flagSMTPUTF8 != 0 }
+func (a Address) SMTPUTF8() bool { return a.f != nil && (*a.f).flags&flagSMTPUTF8 != 0 }
 
 // Repairs names what was done to the input, in the order of the pipeline, nil
 // when it was canonical already. The names are listed in docs/addresses.md.
@@ -90,7 +90,7 @@ func (a Address) Repairs() []string {
 	if a.f == nil {
 		return nil
 	}
-	return a.f.repairs.names()
+	return (*a.f).repairs.names()
 }
 
 // Suggestion returns the well-known mail domain that the address's domain is
@@ -103,10 +103,6 @@ func (a Address) Suggestion() string {
 	return suggestDomain(a.Domain())
 }
 
-// Key returns the key under which facts about the address are remembered,
-// folded if the normalizer's profile says so.
-func (a Address) Key() Key { return Key{f: a.f} }
-
 // IdempotencyKey returns the lower-case hex SHA-256 of "address:day", day being
 // the UTC date of the given time as 2006-01-02. The address is never folded
 // here: two requests for different addresses are two requests. The zero Address
@@ -115,6 +111,6 @@ func IdempotencyKey(a Address, day time.Time) string {
 	if a.f == nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(a.f.text + ":" + day.UTC().Format(time.DateOnly)))
+	sum := sha256.Sum256([]byte((*a.f).text + ":" + day.UTC().Format(time.DateOnly)))
 	return hex.EncodeToString(sum[:])
 }

@@ -30,15 +30,6 @@ func (d Domain) Free() bool { return d.free }
 // Disposable reports whether the domain hands out throw-away mailboxes.
 func (d Domain) Disposable() bool { return d.disposable }
 
-// Key returns the key under which facts about the company are remembered. It
-// can never equal the key of an address.
-func (d Domain) Key() Key {
-	if d.IsZero() {
-		return Key{}
-	}
-	return Key{f: &facts{text: d.name, at: noAt}}
-}
-
 // host is what the normalizer knows about one full domain.
 type host struct {
 	typed       string // what was asked for

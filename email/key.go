@@ -9,45 +9,59 @@ const (
 	ProfileConsumer Profile = "consumer" // aliases documented by large mail providers share a key
 )
 
-// keyVersion starts every key. It changes with the rules of this package, so
-// that what was remembered under old rules becomes unreachable instead of
-// wrong.
-const keyVersion = "e1"
+// Each key begins with the version of the rules behind it. It changes with
+// them, so that what was remembered under old rules becomes unreachable instead
+// of wrong. Keys of companies have a version of their own and can never equal
+// the key of an address.
+const (
+	addressKeyVersion = "e1"
+	domainKeyVersion  = "d1"
+)
 
-// domainKeyVersion does the same for the keys of companies.
-const domainKeyVersion = "d1"
-
-// noAt marks facts that are a company's domain rather than an address.
+// noAt is the index of the @ in facts that hold a company's domain.
 const noAt = -1
 
-// Key names an address, or a company's domain, in caches. Only a [Normalizer] makes one, so nothing
-// that was not normalized can be remembered. The zero value is no key.
+// Key names an address or a company in caches. Only a [Normalizer] makes what
+// it is made from, so nothing that was not normalized can be remembered. The
+// zero value is no key.
 //
 // A Key prints, logs and encodes as "[address]". It cannot be compared with ==;
 // compare or hash what Reveal returns.
 type Key struct {
 	_ [0]func()
 	redacted
-	f *facts
+	f sealed
+}
+
+// Key returns the key under which facts about the address are remembered,
+// folded if the normalizer's profile says so.
+func (a Address) Key() Key { return Key{f: a.f} }
+
+// Key returns the key under which facts about the company are remembered.
+func (d Domain) Key() Key {
+	if d.IsZero() {
+		return Key{}
+	}
+	return Key{f: seal(facts{text: d.name, at: noAt})}
 }
 
 // IsZero reports whether k is no key.
 func (k Key) IsZero() bool { return k.f == nil }
 
-// Reveal returns the key's text, "e1:" profile ":" address, with the address
-// folded as the profile says. It is personal data: hash it before it leaves the
-// process. The zero Key has "".
+// Reveal returns the key's text: "e1:" profile ":" address, the address folded
+// as the profile says, or "d1:" domain. That of an address is personal data:
+// hash it before it leaves the process. The zero Key has "".
 func (k Key) Reveal() string {
 	if k.f == nil {
 		return ""
 	}
-	f := k.f
-	if f.at == noAt {
+	f := *k.f
+	switch {
+	case f.at == noAt:
 		return domainKeyVersion + ":" + f.text
-	}
-	if f.profile == ProfileConsumer {
+	case f.profile == ProfileConsumer:
 		local, domain := fold(f.text[:f.at], f.text[f.at+1:])
-		return keyVersion + ":" + string(ProfileConsumer) + ":" + local + "@" + domain
+		return addressKeyVersion + ":" + string(ProfileConsumer) + ":" + local + "@" + domain
 	}
-	return keyVersion + ":" + string(ProfileNone) + ":" + f.text
+	return addressKeyVersion + ":" + string(ProfileNone) + ":" + f.text
 }

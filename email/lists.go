@@ -1,7 +1,6 @@
 package email
 
 import (
-	"bufio"
 	"embed"
 	"errors"
 	"fmt"
@@ -28,55 +27,55 @@ type lists struct {
 // loadLists reads the built-in and the configured lists and reports every bad
 // line of every file.
 func loadLists(c Config) (lists, error) {
-	free, err1 := load(c.Free, "lists/free.txt", domainEntry)
-	disposable, err2 := load(c.Disposable, "lists/disposable.txt", domainEntry)
-	role, err3 := load(c.Role, "lists/role.txt", roleEntry)
+	free, err1 := load("free", c.Free, domainEntry)
+	disposable, err2 := load("disposable", c.Disposable, domainEntry)
+	role, err3 := load("role", c.Role, roleEntry)
 	return lists{free, disposable, role}, errors.Join(err1, err2, err3)
 }
 
-func load(l List, name string, parse func(string) (string, bool)) (set, error) {
-	s := set{}
+// load reads the list of that name. Parse returns an entry in the form in which
+// it is looked up.
+func load(name string, l List, parse func(string) (string, bool)) (set, error) {
+	entries := set{}
 	var problems []error
-	read := func(name, text string) {
-		lines := bufio.NewScanner(strings.NewReader(text))
-		lines.Buffer(nil, len(text)+1)
-		for n := 1; lines.Scan(); n++ {
-			line, _, _ := strings.Cut(lines.Text(), "#")
-			if line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff")); line == "" {
+	read := func(path string, text []byte, err error) {
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s list: %w", name, err))
+			return
+		}
+		line := 0
+		for raw := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
+			line++
+			raw, _, _ = strings.Cut(raw, "#")
+			if raw = strings.TrimSpace(raw); raw == "" {
 				continue
 			}
-			entry, ok := parse(line)
+			entry, ok := parse(raw)
 			if !ok {
-				problems = append(problems, fmt.Errorf("%s:%d: not an entry for this list", name, n))
+				problems = append(problems, fmt.Errorf("%s:%d: not an entry of the %s list", path, line, name))
 				continue
 			}
-			s[entry] = struct{}{}
+			entries[entry] = struct{}{}
 		}
 	}
 	if !l.OnlyFiles {
-		text, err := builtin.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		read(name, string(text))
+		path := "lists/" + name + ".txt"
+		text, err := builtin.ReadFile(path)
+		read(path, text, err)
 	}
 	for _, path := range l.Files {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		read(path, string(text))
+		read(path, text, err)
 	}
-	for _, e := range l.Except {
-		entry, ok := parse(strings.TrimSpace(e))
+	for i, raw := range l.Except {
+		entry, ok := parse(strings.TrimSpace(raw))
 		if !ok {
-			problems = append(problems, fmt.Errorf("except: %q is not an entry for this list", e))
+			problems = append(problems, fmt.Errorf("%s.except[%d]: not an entry of the list", name, i))
 			continue
 		}
-		delete(s, entry)
+		delete(entries, entry)
 	}
-	return s, errors.Join(problems...)
+	return entries, errors.Join(problems...)
 }
 
 // domainEntry reads a domain of at least two labels, as A-labels.

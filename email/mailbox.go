@@ -1,9 +1,6 @@
 package email
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // mailbox is a normalized address before it becomes an Address.
 type mailbox struct {
@@ -71,7 +68,7 @@ func (p *parse) changed(from, to string, other repairs) {
 // address builds the Address of a mailbox. The role of a local part is that of
 // its text before a tag.
 func (n *Normalizer) address(m mailbox, whole string, done repairs) Address {
-	f := &facts{text: whole, host: m.host, at: len(m.local), profile: n.profile, repairs: done}
+	f := facts{text: whole, host: m.host, at: len(m.local), profile: n.profile, repairs: done}
 	base := m.local
 	if plus := strings.IndexByte(base, '+'); plus > 0 {
 		base = base[:plus]
@@ -79,11 +76,8 @@ func (n *Normalizer) address(m mailbox, whole string, done repairs) Address {
 	if n.lists.role.has(base) {
 		f.flags |= flagRole
 	}
-	for i := 0; i < len(m.local); i++ {
-		if m.local[i] >= utf8.RuneSelf {
-			f.flags |= flagSMTPUTF8
-			break
-		}
+	if !isASCII(m.local) {
+		f.flags |= flagSMTPUTF8
 	}
-	return Address{f: f}
+	return Address{f: seal(f)}
 }

@@ -88,8 +88,8 @@ func (n *Normalizer) Normalize(raw string) (Address, error) {
 // come back unchanged. A guard that looks at the input alone could be passed by
 // wrapping, and this closes every such way.
 func (n *Normalizer) parse(raw string) (Address, *Error) {
-	if len(raw) > MaxInput {
-		return Address{}, refuse(ClassTooLong, MaxInput, "the input is longer than any address can be")
+	if err := unreadable(raw); err != nil {
+		return Address{}, err
 	}
 	p := parse{n: n}
 	m, err := p.run(raw)
@@ -153,20 +153,4 @@ func isLowerName(name string) bool {
 		}
 	}
 	return true
-}
-
-// NormalizeDomain returns the registrable domain in raw, which may be a name as
-// people type it or a web address, or an [*Error] that says why there is none.
-func (n *Normalizer) NormalizeDomain(raw string) (Domain, error) {
-	s := strings.TrimSpace(raw)
-	if _, rest, ok := strings.Cut(s, "://"); ok {
-		s = rest
-	}
-	s, _, _ = strings.Cut(s, "/")
-	s = strings.TrimSuffix(s, ".")
-	h, err := n.host(s)
-	if err != nil {
-		return Domain{}, err
-	}
-	return h.registrable, nil
 }

@@ -13,9 +13,6 @@ const maxDepth = 8
 
 // run takes raw through the pipeline once.
 func (p *parse) run(raw string) (mailbox, *Error) {
-	if strings.HasPrefix(raw, "\xff\xfe") || strings.HasPrefix(raw, "\xfe\xff") {
-		return mailbox{}, refuse(ClassBadEncoding, 0, "the input is UTF-16, not UTF-8")
-	}
 	t, err := p.clean(text{s: raw})
 	if err != nil {
 		return mailbox{}, err
@@ -44,6 +41,17 @@ func (p *parse) run(raw string) (mailbox, *Error) {
 	return p.resolve(t, 0)
 }
 
+// unreadable refuses input that is not looked into at all.
+func unreadable(raw string) *Error {
+	switch {
+	case len(raw) > MaxInput:
+		return refuse(ClassTooLong, MaxInput, "the input is longer than any address can be")
+	case strings.HasPrefix(raw, "\xff\xfe"), strings.HasPrefix(raw, "\xfe\xff"):
+		return refuse(ClassBadEncoding, 0, "the input is UTF-16, not UTF-8")
+	}
+	return nil
+}
+
 // clean scrubs t and refuses what must not even be looked into.
 func (p *parse) clean(t text) (text, *Error) {
 	t, err := p.scrub(t)
@@ -58,8 +66,8 @@ func (p *parse) clean(t text) (text, *Error) {
 	return t, nil
 }
 
-// resolve finds the one mailbox in t, which holds at least one @. It takes off
-// packaging that surrounds all of t, then looks at what stands side by side.
+// resolve finds the one mailbox in t. It takes off packaging that surrounds all
+// of t, then looks at what stands side by side.
 func (p *parse) resolve(t text, depth int) (mailbox, *Error) {
 	for ; ; depth++ {
 		if depth > maxDepth {

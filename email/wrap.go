@@ -5,10 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// trimSeparators takes blanks, commas, semicolons, stray double quotes and one
-// final dot off the edges.
+// trimSeparators takes blanks, commas, semicolons, stray double quotes and a
+// final dot off the edges. The number of rounds is bounded, as a stray quote is
+// found by reading all of t.
 func (p *parse) trimSeparators(t text) text {
-	for again := true; again; {
+	again := true
+	for round := 0; again && round < maxDepth; round++ {
 		again = false
 		for len(t.s) > 0 && isBreak(t.s[0]) {
 			p.separator(t.s[0])
@@ -51,7 +53,7 @@ func strayQuotes(s string) (i, j int) {
 		case s[i] == '"' && next == i+1, // no partner
 			s[i] == '"' && next == i+2,  // an empty pair
 			s[i] == '\\' && next == i+2: // escaped
-			if next < j && (isAtext(s[next]) || s[next] >= utf8.RuneSelf || s[next] == '<') {
+			if next < j && (isAtext(s[next]) || s[next] >= utf8.RuneSelf || s[next] == '<' || s[next] == '"' && next == i+2) {
 				i = next
 			}
 		}
