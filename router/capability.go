@@ -39,6 +39,9 @@ type Call struct {
 	Kind enrich.SubjectKind
 	// Price is the most that it charges without any attribute's Extra.
 	Price enrich.Micros
+	// Unpriced tells that nobody knows what it charges: within a cap on money it
+	// is not made.
+	Unpriced bool
 	// Supplies tells what it can bring.
 	Supplies map[enrich.Attribute]Supply
 }
@@ -58,6 +61,7 @@ type call struct {
 	operation string
 	kind      enrich.SubjectKind
 	price     enrich.Micros
+	unpriced  bool
 	supplies  set
 	trusted   set // supplies with enough confidence
 	priced    set // supplies with an extra price
@@ -67,7 +71,7 @@ type call struct {
 }
 
 func newCall(rt *route, offer Call, minConfidence float64) *call {
-	c := &call{route: rt, operation: offer.Operation, kind: offer.Kind, price: offer.Price, learned: &learned{}}
+	c := &call{route: rt, operation: offer.Operation, kind: offer.Kind, price: offer.Price, unpriced: offer.Unpriced, learned: &learned{}}
 	for attribute, supply := range offer.Supplies {
 		bit, _ := bitOf(attribute)
 		c.supplies = c.supplies.with(bit)
@@ -95,7 +99,12 @@ func (c *call) priceOf(wanted set) enrich.Micros {
 // holds: without the dearest extras, and nothing when the call itself is too
 // dear.
 func (c *call) affordable(wanted set, purse *enrich.Purse) set {
-	if purse == nil || purse.Holds(c.priceOf(wanted)) {
+	switch {
+	case purse == nil:
+		return wanted
+	case c.unpriced:
+		return 0
+	case purse.Holds(c.priceOf(wanted)):
 		return wanted
 	}
 	extras := slices.Collect((wanted & c.priced).all)

@@ -64,13 +64,17 @@ func (r *Router) exchange(ctx context.Context, rt *route, q question) (answer, *
 	}
 	callCtx, cancel := context.WithDeadline(ctx, deadline)
 	reply := rt.vendor.call(callCtx, q.query)
+	ended := callCtx.Err() != nil
 	cancel()
 	a := answer{reply: reply, began: began, took: time.Since(began)}
 
 	verdict := verdictOn(reply.Outcome)
+	if errors.Is(reply.Err, errPanicked) {
+		r.log.Error("a provider's code panicked", "provider", rt.name, "error", reply.Err)
+	}
 	if errors.Is(verdict, failing) {
 		short := deadline.Sub(began) < min(q.fair, rt.vendor.timeout)
-		a.cut = errors.Is(ctx.Err(), context.Canceled) || reply.Outcome == enrich.Timeout && short
+		a.cut = errors.Is(ctx.Err(), context.Canceled) || ended && short
 		if a.cut {
 			a.reply.Outcome, verdict = enrich.Timeout, neutral
 		}

@@ -186,6 +186,7 @@ func (r *ride) apply(do reaction, reply providers.Reply) (goesOn bool) {
 		r.learn(reply)
 		r.end()
 		r.stopped = do.reason
+		r.log.Info("nobody else is asked", "provider", r.call.name, "reason", do.reason)
 		return false
 	case follow:
 		r.job.step = reply.Next

@@ -266,6 +266,9 @@ func (d decisions) Handle(_ context.Context, record slog.Record) error {
 	var provider, rest string
 	record.Attrs(func(a slog.Attr) bool {
 		value := a.Value.String()
+		if strings.Contains(value, "@") {
+			d.t.Errorf("the log says %s=%s", a.Key, value)
+		}
 		if a.Value.Kind() == slog.KindDuration {
 			if a.Value.Duration() == 0 {
 				return true

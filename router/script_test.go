@@ -32,6 +32,9 @@ func (s *scenario) provider(text string) error {
 		case "operation":
 			call.Operation = value
 		case "price":
+			if call.Unpriced = value == "unknown"; call.Unpriced {
+				break
+			}
 			var micros int
 			micros, err = strconv.Atoi(value)
 			call.Price = enrich.Micros(micros)

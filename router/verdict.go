@@ -24,8 +24,9 @@ func (r *ride) learn(reply providers.Reply) {
 			}
 		}
 	}
-	for bit := range (r.job.wanted &^ stated).all {
-		r.silent[bit] = reply.Outcome
+	if silent := r.job.wanted &^ stated; silent != 0 {
+		r.silent |= silent
+		r.silence = reply.Outcome
 	}
 	r.open &^= r.job.wanted
 	r.call.learned.answer(r.job.wanted, found, r.job.price, r.job.charge())
@@ -97,8 +98,8 @@ func (w *walk) blame(bit int, drops []drop) (worst blame, failed bool) {
 			known = true
 		}
 	}
-	if outcome, silent := w.silent[bit]; silent {
-		add(blame{reason: string(outcome)})
+	if w.silent.has(bit) {
+		add(blame{reason: string(w.silence)})
 	}
 	if !failed && !known {
 		return blame{reason: enrich.ReasonNoSource}, true

@@ -16,8 +16,9 @@ type walk struct {
 	ctx       context.Context
 	ask       enrich.Ask
 	deadline  time.Time
-	missing   set                    // no fact that counts was found yet
-	silent    map[int]enrich.Outcome // answered without a word about the attribute
+	missing   set            // no fact that counts was found yet
+	silent    set            // answered without a word about it, as masked values are
+	silence   enrich.Outcome // the outcome of such an answer
 	progress  []progress
 	standings []standing
 	planned   plan
@@ -51,7 +52,7 @@ type progress struct {
 }
 
 func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
-	w := &walk{Router: r, ctx: ctx, ask: ask, silent: map[int]enrich.Outcome{}}
+	w := &walk{Router: r, ctx: ctx, ask: ask}
 	w.deadline, _ = ctx.Deadline()
 	now := time.Now()
 	for _, rt := range r.routes {
