@@ -17,7 +17,7 @@ type Condition struct {
 	status  []statusRange
 	header  []expectation
 	types   []string
-	body    []expectation
+	where   []expectation
 	any     []Path // at least one has a value
 	all     []Path // each has a value
 	none    []Path // none has a value
@@ -29,11 +29,19 @@ type Condition struct {
 // statusRange is an inclusive range of status codes.
 type statusRange struct{ from, to int }
 
-// expectation is that something is one of some values.
+// expectation is that a header or field has one of some values.
 type expectation struct {
 	header string
 	path   Path
-	values []string
+	values []allowed
+}
+
+// allowed is one value that a field may have: a text, in which stars stand for
+// anything, the value of a variable, or nothing at all.
+type allowed struct {
+	pattern forms.Pattern
+	name    variable
+	nothing bool
 }
 
 // holds tells whether the answer is of this kind.
@@ -41,11 +49,11 @@ func (c *Condition) holds(a *Answer, s *Scope) bool { return c.holdsIn(a, a.body
 
 // holdsIn is holds with paths that start at root instead of the body.
 func (c *Condition) holdsIn(a *Answer, root any, s *Scope) bool {
-	return c.holdsOutside(a) && c.holdsInside(a, root, s) && (c.when == nil || c.when.holds(a.view(s)))
+	return c.holdsOutside(a, s) && c.holdsInside(a, root, s) && (c.when == nil || c.when.holds(a.view(s)))
 }
 
 // holdsOutside judges what is around the body.
-func (c *Condition) holdsOutside(a *Answer) bool {
+func (c *Condition) holdsOutside(a *Answer, s *Scope) bool {
 	if len(c.steps) > 0 && !containsFold(c.steps, a.step) {
 		return false
 	}
@@ -53,7 +61,7 @@ func (c *Condition) holdsOutside(a *Answer) bool {
 		return false
 	}
 	for _, header := range c.header {
-		if !containsFold(header.values, strings.TrimSpace(a.Header.Get(header.header))) {
+		if !header.allows(strings.TrimSpace(a.Header.Get(header.header)), s) {
 			return false
 		}
 	}
@@ -70,7 +78,7 @@ func (c *Condition) holdsOutside(a *Answer) bool {
 
 // holdsInside judges the body.
 func (c *Condition) holdsInside(a *Answer, root any, s *Scope) bool {
-	for _, field := range c.body {
+	for _, field := range c.where {
 		if !field.holds(root, s) {
 			return false
 		}
@@ -113,17 +121,44 @@ func (c *Condition) textHolds(a *Answer) bool {
 	return false
 }
 
-func (e expectation) holds(body any, s *Scope) bool {
-	values := e.path.find(body, s).values
+func (e expectation) holds(root any, s *Scope) bool {
+	values := e.path.find(root, s).values
 	for _, value := range values {
-		if text, ok := forms.ScalarText(value); ok && containsFold(e.values, text) {
+		if text, ok := forms.ScalarText(value); ok && e.allows(text, s) {
 			return true
 		}
-		if value == nil && containsFold(e.values, "null") {
+		if forms.SaysNothing(value) && e.allowsNothing() {
 			return true
 		}
 	}
-	return len(values) == 0 && containsFold(e.values, "null")
+	return len(values) == 0 && e.allowsNothing()
+}
+
+func (e expectation) allows(text string, s *Scope) bool {
+	for _, one := range e.values {
+		switch {
+		case one.name != "":
+			if wanted := one.name.in(s); wanted != "" && strings.EqualFold(wanted, text) {
+				return true
+			}
+		case one.nothing:
+			if text == "" {
+				return true
+			}
+		case one.pattern.Matches(strings.ToLower(text)):
+			return true
+		}
+	}
+	return false
+}
+
+func (e expectation) allowsNothing() bool {
+	for _, one := range e.values {
+		if one.nothing {
+			return true
+		}
+	}
+	return false
 }
 
 func hasValue(path Path, body any, s *Scope) bool {
@@ -152,13 +187,13 @@ func (r *reader) conditionKeys(c *Condition) map[string]func(ast.Node) {
 		"status": func(n ast.Node) { c.status = r.statuses(n) },
 		"header": func(n ast.Node) {
 			for _, pair := range r.pairs(n) {
-				c.header = append(c.header, expectation{header: pair.key, values: r.scalars(pair.value)})
+				c.header = append(c.header, expectation{header: pair.key, values: r.allowed(pair.value)})
 			}
 		},
 		"type": func(n ast.Node) { c.types = r.texts(n) },
-		"body": func(n ast.Node) {
+		"where": func(n ast.Node) {
 			for _, pair := range r.pairs(n) {
-				c.body = append(c.body, expectation{path: r.path(pair.at), values: r.scalars(pair.value)})
+				c.where = append(c.where, expectation{path: r.path(pair.at), values: r.allowed(pair.value)})
 			}
 		},
 		"any":  func(n ast.Node) { c.any = r.paths(n) },
@@ -180,19 +215,25 @@ func (r *reader) condition(node ast.Node) *Condition {
 	return condition
 }
 
-// scalars reads the values that a field may have; ~ or null stands for an
-// empty or missing one.
-func (r *reader) scalars(node ast.Node) []string {
+// allowed reads the values that a field may have; null stands for an empty or
+// missing one.
+func (r *reader) allowed(node ast.Node) []allowed {
 	if _, null := r.resolve(node).(*ast.NullNode); null {
-		return []string{"null"}
+		return []allowed{{nothing: true}}
 	}
-	var values []string
+	var values []allowed
 	for _, item := range r.items(node) {
 		if _, null := item.(*ast.NullNode); null {
-			values = append(values, "null")
+			values = append(values, allowed{nothing: true})
 			continue
 		}
-		values = append(values, r.scalar(item))
+		text := r.scalar(item)
+		if name, is := strings.CutPrefix(text, "$"); is {
+			r.checkVariables(item, []variable{variable(name)})
+			values = append(values, allowed{name: variable(name)})
+			continue
+		}
+		values = append(values, allowed{pattern: forms.NewPattern(strings.ToLower(text))})
 	}
 	return values
 }

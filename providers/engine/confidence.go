@@ -35,7 +35,7 @@ func (c *confidence) of(m *mapper) float64 {
 	case c.body != nil:
 		raw = c.body.first(m.answer.body, m.scope)
 	case c.expression != nil:
-		raw = c.expression.value(m.answer.view(m.scope))
+		raw, _ = c.expression.value(m.answer.view(m.scope))
 	}
 	text, ok := forms.ScalarText(raw)
 	if !ok {

@@ -93,18 +93,16 @@ func compileExpression(text string, condition bool) (Expression, error) {
 	return Expression{text: text, program: program}, nil
 }
 
-// value evaluates the expression; nil where it cannot be evaluated.
-func (e Expression) value(v *view) any {
+// value evaluates the expression, and is false where it cannot be evaluated.
+func (e Expression) value(v *view) (any, bool) {
 	value, err := expr.Run(e.program, v)
-	if err != nil {
-		return nil
-	}
-	return value
+	return value, err == nil
 }
 
 // holds evaluates a condition; what cannot be evaluated does not hold.
 func (e Expression) holds(v *view) bool {
-	holds, _ := e.value(v).(bool)
+	value, _ := e.value(v)
+	holds, _ := value.(bool)
 	return holds
 }
 

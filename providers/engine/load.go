@@ -145,10 +145,10 @@ func (r *reader) call(at pair, d *Definition) *Call {
 	return call
 }
 
-// step reads a later step, which has the mapping and hit of the first unless it
-// has its own.
+// step reads a later step, which has the record, hit and mapping of the first
+// unless it has its own.
 func (r *reader) step(at pair, first *Step) *Step {
-	step := &Step{Name: at.key, call: first.call, base: first.base, hit: first.hit, mappings: first.mappings, line: lineOf(at.at)}
+	step := &Step{Name: at.key, call: first.call, base: first.base, record: first.record, hit: first.hit, mappings: first.mappings, line: lineOf(at.at)}
 	keys := r.stepKeys(step)
 	keys["operation"] = func(n ast.Node) { step.Operation = r.text(n) }
 	r.fields(at.value, keys)

@@ -52,7 +52,15 @@ type Finding struct {
 type finding struct {
 	Finding
 	state state
-	drift bool
+	// drift tells that the field of the attribute named changed; "" if none.
+	drift enrich.Attribute
+}
+
+// note notes a drift of the finding's own field.
+func (f *finding) note(drift bool) {
+	if drift {
+		f.drift = f.Attribute
+	}
 }
 
 // state is what is known about an attribute after an answer.
@@ -84,7 +92,7 @@ func (m *mapper) find(mapping *mapping) finding {
 			continue
 		}
 		value, verdict, isSent, drift := m.read(mapping.spec, source)
-		result.drift = result.drift || drift
+		result.note(drift)
 		sent = sent || isSent
 		switch verdict {
 		case forms.OK:
@@ -105,7 +113,7 @@ func (m *mapper) find(mapping *mapping) finding {
 		if fallback != missingIsAbsent {
 			result.state = unknown
 		}
-		result.drift = result.drift || fallback == missingIsDrift
+		result.note(fallback == missingIsDrift)
 	}
 	return result
 }
@@ -159,7 +167,10 @@ func (s *source) find(m *mapper) found {
 	case s.path != nil:
 		return s.path.find(m.answer.record, m.scope)
 	case s.expression != nil:
-		value := s.expression.value(m.answer.view(m.scope))
+		value, ok := s.expression.value(m.answer.view(m.scope))
+		if !ok {
+			return found{broken: true}
+		}
 		if list, ok := value.([]any); ok && len(s.ends) == 0 {
 			return found{values: list, sent: true}
 		}
@@ -226,19 +237,22 @@ func (m *mapper) confidence(source *source) float64 {
 // attribute maps one attribute; the range of employees follows from their
 // number where that is known.
 func (m *mapper) attribute(a enrich.Attribute) finding {
-	if a == employeeRange {
-		if counts := m.step.mapping(employeeCount); counts != nil {
-			count := m.find(counts)
-			ranges := m.step.mapping(employeeRange)
-			if count.state == present || ranges == nil {
-				count.Attribute = a
-				if count.state == present {
-					count.Value = forms.EmployeeRange(count.Value.Number())
-				}
-				return count
-			}
-			return m.find(ranges)
+	own := m.step.mapping(a)
+	if counts := m.step.mapping(employeeCount); a == employeeRange && counts != nil {
+		count := m.find(counts)
+		if count.state == present || own == nil {
+			return count.asRange()
 		}
 	}
-	return m.find(m.step.mapping(a))
+	return m.find(own)
+}
+
+// asRange turns what is known of the number of employees into what is known of
+// their range.
+func (f finding) asRange() finding {
+	f.Attribute = employeeRange
+	if f.state == present {
+		f.Value = forms.EmployeeRange(f.Value.Number())
+	}
+	return f
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -57,16 +58,16 @@ func (s *Step) Read(status int, header http.Header, raw []byte, scope *Scope, pr
 
 	mapper := &mapper{answer: answer, scope: scope, step: s}
 	switch {
-	case rule.Outcome == enrich.Pending:
-		reading.Next, reading.Captured = rule.step, rule.captured(answer, scope)
-		if rule.keep {
-			mapper.fill(&reading)
-			reading.Outcome = enrich.Pending
-		}
 	case rule.Outcome == enrich.Hit || rule.Outcome == enrich.Partial:
 		mapper.fill(&reading)
 	case rule.Outcome == enrich.Miss:
 		reading.Absent = s.answerable(scope.Wanted)
+	case rule.keep:
+		mapper.fill(&reading)
+		reading.Outcome = rule.Outcome
+	}
+	if rule.Outcome == enrich.Pending {
+		reading.Next, reading.Captured = rule.step, rule.captured(answer, scope)
 	}
 	s.addWait(&reading, answer, scope)
 	s.addCharge(&reading, answer, scope, pricing)
@@ -108,8 +109,8 @@ func (m *mapper) fill(reading *Reading) {
 			continue
 		}
 		result := m.attribute(attribute)
-		if result.drift {
-			reading.Drift = append(reading.Drift, attribute)
+		if result.drift != "" && !slices.Contains(reading.Drift, result.drift) {
+			reading.Drift = append(reading.Drift, result.drift)
 		}
 		switch {
 		case result.state == present:
@@ -150,6 +151,9 @@ func (s *Step) addCharge(reading *Reading, a *Answer, scope *Scope, pricing Pric
 		return // nobody knows
 	case reading.Rule.charge != nil:
 		reading.Charge = money(*reading.Rule.charge, price)
+	case reading.Rule.read:
+		told, _ := call.charge.told(a, scope)
+		reading.Charge = money(told, price)
 	default:
 		reading.Charge = money(call.charge.of(a, scope, reading.Outcome, reading.Rule.goesOnAtOnce(), reading.Found), price)
 	}

@@ -22,9 +22,10 @@ type Rule struct {
 	anyBody   bool // the body need not be readable
 	next      string
 	capture   []capture
-	keep      bool // facts in this answer count although the look-up goes on
+	keep      bool // facts in this answer count although it is no hit
 	pause     time.Duration
 	charge    *float64
+	read      bool  // the charge, from the answer
 	step      *Step // next, resolved
 }
 
@@ -86,7 +87,12 @@ func (r *reader) rules(node ast.Node) []*Rule {
 		keys["keep"] = func(n ast.Node) { rule.keep = r.boolean(n) }
 		keys["any_body"] = func(n ast.Node) { rule.anyBody = r.boolean(n) }
 		keys["pause"] = func(n ast.Node) { rule.pause = r.duration(n) }
-		keys["charge"] = func(n ast.Node) { credits := r.float(n); rule.charge = &credits }
+		keys["charge"] = func(n ast.Node) {
+			if rule.read = r.scalar(n) == "read"; !rule.read {
+				credits := r.float(n)
+				rule.charge = &credits
+			}
+		}
 		keys["capture"] = func(n ast.Node) {
 			for _, pair := range r.pairs(n) {
 				rule.capture = append(rule.capture, capture{pair.key, r.path(pair.value)})
@@ -114,7 +120,7 @@ func (r *reader) rules(node ast.Node) []*Rule {
 func (r *Rule) isOpen() bool {
 	c := r.condition
 	return !r.needsBody() && len(r.capture) == 0 && len(c.steps) == 0 && len(c.status) == 0 && len(c.header) == 0 &&
-		len(c.types) == 0 && len(c.body) == 0 && len(c.any) == 0 && len(c.all) == 0 && len(c.none) == 0 &&
+		len(c.types) == 0 && len(c.where) == 0 && len(c.any) == 0 && len(c.all) == 0 && len(c.none) == 0 &&
 		len(c.texts) == 0 && c.pattern == nil && c.when == nil
 }
 

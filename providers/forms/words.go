@@ -10,7 +10,7 @@ import (
 // Vocabulary has the words common to all vendors.
 type Vocabulary struct {
 	exact     map[string]ranked
-	patterns  []pattern
+	patterns  []rankedPattern
 	orCommon  bool
 	stripping string
 }
@@ -22,11 +22,17 @@ type ranked struct {
 	rank int
 }
 
-// pattern is a vendor's word in which each star stands for any text.
-type pattern struct {
-	parts []string
+// rankedPattern is a vendor's word with stars in it.
+type rankedPattern struct {
+	Pattern
 	ranked
 }
+
+// Pattern is a text in which each star stands for any text.
+type Pattern struct{ parts []string }
+
+// NewPattern makes a pattern of a text with stars.
+func NewPattern(text string) Pattern { return Pattern{strings.Split(text, "*")} }
 
 // NewVocabulary makes an empty vocabulary. With orCommon, words that it lacks
 // are looked up among the common ones. The prefix strip is taken off the
@@ -42,7 +48,7 @@ func (v *Vocabulary) Add(theirs, ours string) {
 	rank := ranked{word: ours, rank: len(v.exact) + len(v.patterns)}
 	folded := foldWord(theirs)
 	if strings.Contains(theirs, "*") {
-		v.patterns = append(v.patterns, pattern{parts: strings.Split(folded, "*"), ranked: rank})
+		v.patterns = append(v.patterns, rankedPattern{NewPattern(folded), rank})
 		return
 	}
 	if _, taken := v.exact[folded]; !taken {
@@ -59,7 +65,7 @@ func (v *Vocabulary) lookUp(a enrich.Attribute, text string) (word string, known
 	folded = strings.TrimPrefix(folded, v.stripping)
 	best, known := v.exact[folded]
 	for _, pattern := range v.patterns {
-		if (!known || pattern.rank < best.rank) && pattern.matches(folded) {
+		if (!known || pattern.rank < best.rank) && pattern.Matches(folded) {
 			best, known = pattern.ranked, true
 		}
 	}
@@ -70,7 +76,11 @@ func (v *Vocabulary) lookUp(a enrich.Attribute, text string) (word string, known
 	return best.word, known
 }
 
-func (p pattern) matches(text string) bool {
+// Matches tells whether the whole text matches.
+func (p Pattern) Matches(text string) bool {
+	if len(p.parts) == 1 {
+		return text == p.parts[0]
+	}
 	first, last := p.parts[0], p.parts[len(p.parts)-1]
 	if len(text) < len(first)+len(last) || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
 		return false
