@@ -24,8 +24,6 @@ type Provider struct {
 	Calls []Call
 	// Timeout is the longest one call may take; 0: Config.AttemptTimeout.
 	Timeout time.Duration
-	// PollEvery is the wait between polls without a hint; 0: Config.PollEvery.
-	PollEvery time.Duration
 	// Pause is how long to leave the provider alone after a refusal without a
 	// hint; 0: Config.Pause.
 	Pause time.Duration
@@ -192,7 +190,7 @@ func (p Provider) validate() (problems []error) {
 	report(p.Name == "", "it has no name")
 	report(p.Lookup == nil, "nothing makes its calls")
 	report(len(p.Calls) == 0, "it offers no call")
-	report(p.Timeout < 0 || p.PollEvery < 0 || p.Pause < 0, "a duration is negative")
+	report(p.Timeout < 0 || p.Pause < 0, "a duration is negative")
 	for _, offer := range p.Calls {
 		report(offer.Price < 0, "%s: the price is negative", offer.Operation)
 		report(len(offer.Supplies) == 0, "%s: it supplies nothing", offer.Operation)

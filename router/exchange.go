@@ -15,7 +15,7 @@ import (
 // vendor is a provider and the times that apply to it.
 type vendor struct {
 	providers.Provider
-	timeout, pollEvery, pause time.Duration
+	timeout, pause time.Duration
 }
 
 // question is one exchange to be made with a provider.

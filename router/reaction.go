@@ -138,6 +138,8 @@ func (s situation) goOn(r *reaction) {
 	case !next.Poll:
 	case s.reply.Wait != nil:
 		r.wait = max(*s.reply.Wait, s.backoff)
+	case next.Delay > 0:
+		r.wait = next.Delay
 	default:
 		r.wait = s.pollEvery
 	}

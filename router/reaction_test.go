@@ -56,6 +56,9 @@ func TestEveryOutcomeHasItsReaction(t *testing.T) {
 		"pending with hint": {
 			with(hinted(calm(enrich.Pending), 9*time.Second), func(s *situation) { s.reply.Next = poll }),
 			reaction{move: follow, reason: "pending", wait: 9 * time.Second}},
+		"pending with the definition's delay": {
+			with(calm(enrich.Pending), func(s *situation) { s.reply.Next = &providers.Step{Poll: true, Delay: 7 * time.Second} }),
+			reaction{move: follow, reason: "pending", wait: 7 * time.Second}},
 		"pending asks for no wait": {
 			with(hinted(calm(enrich.Pending), 0), func(s *situation) { s.reply.Next = poll }),
 			reaction{move: follow, reason: "pending", wait: 250 * time.Millisecond}},

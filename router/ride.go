@@ -82,7 +82,7 @@ func (r *ride) question() question {
 		acquireBy = patient
 	}
 	return question{
-		query:     providers.Query{Subject: r.ask.Subject, Wanted: wanted, IdempotencyKey: r.ask.IdempotencyKey, Step: r.job.step},
+		query:     providers.Query{Subject: r.ask.Subject, Wanted: wanted, Operation: r.call.operation, IdempotencyKey: r.ask.IdempotencyKey, Step: r.job.step},
 		ask:       r.quotaAsk(r.progress),
 		book:      r.job.book,
 		acquireBy: acquireBy,
@@ -161,7 +161,7 @@ func (r *ride) situation(a answer) situation {
 		patience:            -1,
 		backoff:             r.config.Backoff.before(r.failures),
 		random:              r.random(),
-		pollEvery:           r.call.vendor.pollEvery,
+		pollEvery:           r.config.PollEvery,
 		pause:               r.call.vendor.pause,
 		block:               r.config.BlockPause,
 		askBeyondSuppressed: r.config.AskBeyondSuppressed,

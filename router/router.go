@@ -104,11 +104,8 @@ func (r *Router) newRoute(provider Provider) *route {
 	}
 	rt := &route{
 		name:    provider.Name,
-		vendor:  vendor{Provider: provider.Lookup, timeout: timeout, pollEvery: provider.PollEvery, pause: provider.Pause},
+		vendor:  vendor{Provider: provider.Lookup, timeout: timeout, pause: provider.Pause},
 		retries: newRetryBudget(r.config.RetryRatio),
-	}
-	if rt.vendor.pollEvery == 0 {
-		rt.vendor.pollEvery = r.config.PollEvery
 	}
 	if rt.vendor.pause == 0 {
 		rt.vendor.pause = r.config.Pause

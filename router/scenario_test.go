@@ -263,6 +263,9 @@ func (d decisions) Handle(_ context.Context, record slog.Record) error {
 	if record.Message == string(settle) {
 		return nil // it says no more than the answer
 	}
+	if record.Message == "not called" && d.concurrent {
+		return nil // who of those side by side gets so far is a matter of luck
+	}
 	var provider, rest string
 	record.Attrs(func(a slog.Attr) bool {
 		value := a.Value.String()
