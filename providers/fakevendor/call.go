@@ -2,6 +2,8 @@ package fakevendor
 
 import (
 	"encoding/json"
+	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -61,13 +63,22 @@ func textOf(item map[string]any, name string) string {
 	return strings.TrimSpace(text)
 }
 
-// readBody reads a JSON request. It tells whether the body is one, or empty.
+// readBody reads what a request carries beside its query: JSON, or a form,
+// whose values count as the query's. It tells whether it could be read.
 func (c *call) readBody() bool {
 	if c.request.Body == nil || c.request.ContentLength == 0 {
 		return true
 	}
-	decoder := json.NewDecoder(http.MaxBytesReader(nil, c.request.Body, mostBody))
-	return decoder.Decode(&c.body) == nil
+	text, err := io.ReadAll(http.MaxBytesReader(nil, c.request.Body, mostBody))
+	if err != nil || len(text) == 0 {
+		return err == nil
+	}
+	if strings.HasPrefix(c.request.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		form, err := url.ParseQuery(string(text))
+		maps.Copy(c.query, form)
+		return err == nil
+	}
+	return json.Unmarshal(text, &c.body) == nil
 }
 
 // mostBody is the largest request that any vendor reads.

@@ -1,6 +1,8 @@
 package fakevendor
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -13,15 +15,18 @@ import (
 // do makes a call of the form "POST /path body" to the vendor.
 func (c *client) do(vendor, call, header string) reply {
 	c.t.Helper()
-	parts := strings.SplitN(call, " ", 3)
-	body := ""
-	if len(parts) == 3 {
-		body = parts[2]
+	return c.send(newRequest("http://fake/"+vendor, call, header))
+}
+
+// newRequest is a call of the form "POST /path body" below a base URL.
+func newRequest(base, call, header string) *http.Request {
+	parts := strings.SplitN(call+" ", " ", 3)
+	request := httptest.NewRequest(parts[0], base+parts[1], strings.NewReader(strings.TrimSpace(parts[2])))
+	request.RequestURI = ""
+	if name, value, ok := strings.Cut(header, ": "); ok {
+		request.Header.Set(name, value)
 	}
-	if header == "" {
-		header = "X-None: x"
-	}
-	return c.call(parts[0], "/"+vendor+parts[1], body, header)
+	return request
 }
 
 func (r reply) check(t *testing.T, name string, want refused) {

@@ -91,6 +91,11 @@ func (c *client) call(method, path, body string, headers ...string) reply {
 		name, value, _ := strings.Cut(h, ": ")
 		request.Header.Set(name, value)
 	}
+	return c.send(request)
+}
+
+// send makes a call and reads the answer.
+func (c *client) send(request *http.Request) reply {
 	response, err := c.http.Do(request)
 	if err != nil {
 		return reply{err: err}
