@@ -1,7 +1,6 @@
 package enrich
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -29,13 +28,12 @@ func (c Config) WithDefaults() Config {
 }
 
 // Validate reports every field that cannot be obeyed.
-func (c Config) Validate() error {
-	var problems []error
+func (c Config) Validate() (problems []error) {
 	if c.RetryBudget < 0 || c.RetryBudget > 10*time.Minute {
 		problems = append(problems, fmt.Errorf("retry_budget: %s is not between 0 and 10 minutes", c.RetryBudget))
 	}
 	for _, problem := range c.Freshness.problems() {
 		problems = append(problems, fmt.Errorf("freshness.%w", problem))
 	}
-	return errors.Join(problems...)
+	return problems
 }

@@ -49,7 +49,7 @@ type Consent struct {
 // address or about the company behind a domain.
 type Request struct {
 	Account Account
-	// Email is what somebody typed; exactly one of Email and Domain is set.
+	// Email is what somebody typed. Domain is set instead of it for a company.
 	Email  string
 	Domain string
 	// Wanted attributes; empty: all that the account may see.

@@ -415,8 +415,8 @@ func TestBadRequestsEndBeforeAnyVendor(t *testing.T) {
 		request Request
 		want    Error
 	}{
-		{"no subject", Request{}, Error{Kind: Invalid, Field: "subject", Reason: "required", Offset: -1}},
-		{"two subjects", Request{Email: "jane@acme.example", Domain: "acme.example"}, Error{Kind: Invalid, Field: "subject", Reason: "required", Offset: -1}},
+		{"nothing", Request{}, Error{Kind: Invalid, Field: "email", Reason: "empty", Offset: -1}},
+		{"two subjects", Request{Email: "jane@acme.example", Domain: "acme.example"}, Error{Kind: Invalid, Field: "subject", Reason: "too_many", Offset: -1}},
 		{"an unreadable address", Request{Email: "jane at acme"}, Error{Kind: Invalid, Field: "email", Reason: "no_at", Offset: -1}},
 		{"an unreadable domain", Request{Domain: "localhost"}, Error{Kind: Invalid, Field: "domain", Reason: "domain_single_label"}},
 		{"an unknown attribute", Request{Email: "jane@acme.example", Wanted: []Attribute{"person.shoe_size"}}, Error{Kind: Invalid, Field: "fields", Reason: "unknown_attribute", Offset: -1}},

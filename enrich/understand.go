@@ -76,20 +76,20 @@ func (s *Service) understand(ctx context.Context, request Request) (question, er
 // identify normalizes the address or domain.
 func (s *Service) identify(q *question, request Request) error {
 	switch {
-	case (request.Email == "") == (request.Domain == ""):
-		return &Error{Kind: Invalid, Field: "subject", Reason: "required", Offset: -1, Message: "set exactly one of email and domain"}
-	case request.Email != "":
-		address, err := s.Normalizer.Normalize(request.Email)
-		if err != nil {
-			return invalidAddress("email", err)
-		}
-		q.address, q.domain = address, address.Registrable()
-	default:
+	case request.Email != "" && request.Domain != "":
+		return &Error{Kind: Invalid, Field: "subject", Reason: "too_many", Offset: -1, Message: "set either email or domain"}
+	case request.Domain != "":
 		domain, err := s.Normalizer.NormalizeDomain(request.Domain)
 		if err != nil {
 			return invalidAddress("domain", err)
 		}
 		q.domain = domain
+	default:
+		address, err := s.Normalizer.Normalize(request.Email)
+		if err != nil {
+			return invalidAddress("email", err)
+		}
+		q.address, q.domain = address, address.Registrable()
 	}
 	return nil
 }

@@ -47,8 +47,7 @@ func (c Config) WithDefaults() Config {
 }
 
 // Validate reports every field that cannot be obeyed.
-func (c Config) Validate() error {
-	var problems []error
+func (c Config) Validate() (problems []error) {
 	c = c.WithDefaults()
 	for name, address := range map[string]string{"grpc": c.GRPC, "http": c.HTTP} {
 		if err := checkListener(address, c.AllowRemote); err != nil {
@@ -61,7 +60,7 @@ func (c Config) Validate() error {
 	if c.DrainTimeout < 0 {
 		problems = append(problems, errors.New("drain_timeout: must not be negative"))
 	}
-	return errors.Join(problems...)
+	return problems
 }
 
 func checkListener(address string, allowRemote bool) error {

@@ -50,8 +50,8 @@ type Server struct {
 // Listen opens both listeners; nothing is answered before Serve.
 func Listen(config Config, enricher Enricher, log *slog.Logger) (*Server, error) {
 	config = config.WithDefaults()
-	if err := config.Validate(); err != nil {
-		return nil, err
+	if problems := config.Validate(); len(problems) > 0 {
+		return nil, errors.Join(problems...)
 	}
 	rules, err := protovalidate.New(protovalidate.WithMessages(&enrichv1.EnrichRequest{}))
 	if err != nil {
