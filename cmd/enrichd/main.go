@@ -1,0 +1,73 @@
+// Command enrichd is the enrichment service and the tools around it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// commands is the command line.
+type commands struct {
+	Serve   serveCommand   `cmd:"" help:"Run the service."`
+	Demo    demoCommand    `cmd:"" help:"Run the service with fake vendors and enrich a bundled list of leads."`
+	Enrich  enrichCommand  `cmd:"" help:"Enrich a CSV file or single addresses with a running service."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// terminal is where a command prints: data on out, everything about it on err.
+type terminal struct {
+	out io.Writer
+	err io.Writer
+}
+
+// errSomeFailed ends a command that did its work but could not do all of it.
+var errSomeFailed = errors.New("some rows failed")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], terminal{out: os.Stdout, err: os.Stderr}))
+}
+
+// run carries out one command line and returns the exit code: 0 done, 1 failed
+// or done in part, 2 not understood.
+func run(ctx context.Context, args []string, terminal terminal) int {
+	exit := -1
+	parser, err := kong.New(&commands{},
+		kong.Name("enrichd"),
+		kong.Description("One API in front of every data vendor: never over a quota, never paid twice, never loses a lead."),
+		kong.Writers(terminal.out, terminal.err),
+		kong.Exit(func(code int) { exit = code }),
+		kong.UsageOnError(),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(terminal),
+	)
+	if err != nil {
+		fmt.Fprintln(terminal.err, "enrichd:", err)
+		return 2
+	}
+	parsed, err := parser.Parse(args)
+	if exit >= 0 { // --help
+		return exit
+	}
+	if err != nil {
+		parser.FatalIfErrorf(err)
+		return 2
+	}
+	switch err := parsed.Run(); {
+	case err == nil:
+		return 0
+	case errors.Is(err, errSomeFailed):
+		return 1
+	default:
+		fmt.Fprintln(terminal.err, "enrichd:", err)
+		return 1
+	}
+}
