@@ -1,0 +1,43 @@
+# Run "make help" for what there is.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+PACKAGES := ./...
+
+.PHONY: help demo test build generate check-generated setup fmt lint
+
+help: ## Show this help.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Enrich a bundled list of leads with fake vendors, then keep serving.
+	@go run ./cmd/enrichd demo $(DEMO)
+
+build: ## Build bin/enrichd.
+	go build -trimpath -o bin/enrichd ./cmd/enrichd
+
+test: setup lint check-generated ## Run all checks and tests; sets up what they need.
+	go test -race -timeout 10m $(PACKAGES)
+
+lint: ## Check formatting and vet.
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
+	go vet $(PACKAGES)
+
+setup: ## Install redis-server and protoc where they are missing (Debian, as root).
+	@missing=""; \
+	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
+	command -v protoc >/dev/null || missing="$$missing protobuf-compiler"; \
+	command -v gcc >/dev/null || missing="$$missing gcc libc6-dev"; \
+	if [ -n "$$missing" ]; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+		else echo "please install first:$$missing"; exit 1; fi; \
+	fi
+
+generate: ## Rebuild the code generated from the contract in proto/.
+	proto/generate.sh
+
+check-generated: ## Fail when generated code is not what the contract generates.
+	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && proto/generate.sh "$$fresh" && \
+	for file in $$(cd "$$fresh" && find . -type f); do \
+		cmp -s "$$fresh/$$file" "proto/$$file" || { echo "proto/$$file is stale: run make generate"; exit 1; }; \
+	done
