@@ -35,8 +35,9 @@ type BreakerConfig struct {
 	// one failure opens it again. Default 1.
 	Probes int `yaml:"probes"`
 	// Fair is the time after which a call cut short by its caller's deadline
-	// still counts as a timeout of the vendor. Default 1s; never more than the
-	// provider's timeout.
+	// still counts as a timeout of the vendor. Shorter takes slow vendors for
+	// dead ones, longer lets hurried callers wait for dead ones. Default 750ms;
+	// never more than the provider's timeout.
 	Fair time.Duration `yaml:"fair"`
 }
 
@@ -46,7 +47,7 @@ func (c BreakerConfig) withDefaults() BreakerConfig {
 	setDefault(&c.Least, 20)
 	setDefault(&c.OpenFor, 15*time.Second)
 	setDefault(&c.Probes, 1)
-	setDefault(&c.Fair, time.Second)
+	setDefault(&c.Fair, 750*time.Millisecond)
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"sync/atomic"
@@ -114,6 +115,16 @@ func (c *call) affordable(wanted set, purse *enrich.Purse) set {
 		}
 	}
 	return 0
+}
+
+// expectedCost is what one of the wanted facts will cost, on average. A call of
+// which nobody knows the price comes after all others.
+func (c *call) expectedCost(wanted set) float64 {
+	if c.unpriced {
+		return math.Inf(1)
+	}
+	facts, cost := c.learned.expect(wanted, c.priceOf(wanted))
+	return cost / facts
 }
 
 // maxAttributes is how many attributes a subject of one kind may have.

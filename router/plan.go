@@ -158,8 +158,7 @@ func (p *plan) judge(c circumstances, index int, s standing, can set) set {
 	}
 	l := leg{index: index, call: s.call, wanted: wanted, readyAt: readyAt, later: readyAt.After(c.now.Add(c.patience))}
 	if c.cheapest && s.parked == 0 {
-		facts, cost := s.call.learned.expect(wanted, s.call.priceOf(wanted))
-		l.cost = cost / facts
+		l.cost = s.call.expectedCost(wanted)
 	}
 	p.legs = append(p.legs, l)
 	return wanted

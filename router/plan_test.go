@@ -53,6 +53,8 @@ func TestPlan(t *testing.T) {
 	over.latest = someday.Add(-1)
 	dear := offer("dear", 10, 0, 1)
 	dear.call.extra[1], dear.call.priced = 100, set(0).with(1)
+	unpriced := offer("acme", 0, 0)
+	unpriced.call.unpriced = true
 	sameProvider := offer("acme", 1, 0)
 	acme := offer("acme", 10, 0, 1)
 	sameProvider.call.route = acme.call.route
@@ -73,6 +75,8 @@ func TestPlan(t *testing.T) {
 		"cheapest per fact":         {cheapest, []standing{offer("acme", 9, 0), offer("bolt", 12, 0, 1, 2)}, "bolt[0 1 2] then acme[0]"},
 		"free first":                {cheapest, []standing{offer("acme", 9, 0), offer("bolt", 0, 0)}, "bolt[0] then acme[0]"},
 		"cheapest of equals listed": {cheapest, []standing{offer("acme", 9, 0), offer("bolt", 9, 0)}, "acme[0] then bolt[0]"},
+		"unknown price last":        {cheapest, []standing{unpriced, offer("bolt", 900, 0)}, "bolt[0] then acme[0]"},
+		"unknown price, capped":     {capped(now, 900), []standing{unpriced}, "; acme[0] money_cap"},
 		"open breaker":              {now, []standing{offer("acme", 9, 0).closedFor("breaker_open", someday.Add(1)), offer("bolt", 9, 0)}, "bolt[0]; acme[0] breaker_open"},
 		"paused too long":           {now, []standing{offer("acme", 9, 0).waits("paused", time.Minute)}, "; acme[0] paused"},
 		"paused for ever":           {now, []standing{{call: acme.call, open: 1, waiting: "paused"}}, "; acme[0] paused"},

@@ -67,7 +67,9 @@ func (r *ride) begin() bool {
 		r.job = job{}
 		return false
 	}
-	r.call.retries.firstCall()
+	if r.failures == 0 {
+		r.call.retries.firstCall()
+	}
 	return true
 }
 
@@ -226,7 +228,7 @@ func (r *ride) close(do reaction) {
 		do.pause = enrich.PausedByScope
 	}
 	if do.remember {
-		r.Router.refusals.add(r.call.name, r.ask.Subject)
+		r.refusals.add(r.call.name, r.ask.Subject)
 	}
 	if do.forbid || do.pause != "" && do.until.IsZero() {
 		r.log.Error("a provider needs the operator", "provider", r.call.name, "operation", r.call.operation, "reason", string(do.pause))

@@ -15,7 +15,7 @@ type walk struct {
 	*Router
 	ctx       context.Context
 	ask       enrich.Ask
-	deadline  time.Time
+	deadline  time.Time      // of the last call
 	missing   set            // no fact that counts was found yet
 	silent    set            // answered without a word about it, as masked values are
 	silence   enrich.Outcome // the outcome of such an answer
@@ -51,10 +51,15 @@ type progress struct {
 	told string // the drop that observers were told last
 }
 
+// timeToAnswer is kept of the budget, at most a tenth of it, so that what was
+// found still reaches the caller.
+const timeToAnswer = 20 * time.Millisecond
+
 func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
 	w := &walk{Router: r, ctx: ctx, ask: ask}
-	w.deadline, _ = ctx.Deadline()
 	now := time.Now()
+	deadline, _ := ctx.Deadline()
+	w.deadline = deadline.Add(-min(timeToAnswer, deadline.Sub(now)/10))
 	for _, rt := range r.routes {
 		barred := ""
 		if r.refusals.has(rt.name, ask.Subject, now) {
