@@ -117,6 +117,11 @@ func (g *guard) Visit(node *ast.Node) {
 			Callee:    &ast.IdentifierNode{Value: "at"},
 			Arguments: []ast.Node{at.Node, at.Property},
 		})
+	case *ast.BuiltinNode:
+		// The language's switch leaves those that take a predicate on.
+		if !slices.Contains(builtins, at.Name) {
+			g.refuse(fmt.Errorf("there is no function %s here", at.Name))
+		}
 	case *ast.PredicateNode:
 		loop := &loopGuard{}
 		ast.Walk(&at.Node, loop)

@@ -38,7 +38,7 @@ func NewPattern(text string) Pattern { return Pattern{strings.Split(text, "*")} 
 // are looked up among the common ones. The prefix strip is taken off the
 // vendor's words first.
 func NewVocabulary(orCommon bool, strip string) *Vocabulary {
-	return &Vocabulary{exact: map[string]ranked{}, orCommon: orCommon, stripping: foldWord(strip)}
+	return &Vocabulary{exact: map[string]ranked{}, orCommon: orCommon, stripping: strings.ToLower(strip)}
 }
 
 // Add says that the vendor's word means ours; ours is "" for a known word
@@ -57,12 +57,11 @@ func (v *Vocabulary) Add(theirs, ours string) {
 }
 
 func (v *Vocabulary) lookUp(a enrich.Attribute, text string) (word string, known bool) {
-	folded := foldWord(text)
 	if v == nil {
-		word, known = common[a][folded]
+		word, known = common[a][foldWord(text)]
 		return word, known
 	}
-	folded = strings.TrimPrefix(folded, v.stripping)
+	folded := foldWord(strings.TrimPrefix(strings.ToLower(text), v.stripping))
 	best, known := v.exact[folded]
 	for _, pattern := range v.patterns {
 		if (!known || pattern.rank < best.rank) && pattern.Matches(folded) {
