@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/quota"
 )
 
 // watched is a breaker and what it told.
@@ -220,6 +221,31 @@ func TestReplicasShareAnOpenBreaker(t *testing.T) {
 			if health := r.Health()[0]; health.Breaker != BreakerClosed {
 				t.Errorf("the provider is well again, replica %d's breaker is %s", i, health.Breaker)
 			}
+		}
+	})
+}
+
+func TestTokenGoesBackWhenTheBreakerRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keeper := newQuota(t, map[string][]enrich.Limit{"acme": {{Name: "at_once", Shape: enrich.Concurrency, Amount: 1}}})
+		vendor := scriptedVendor("acme", "hit")
+		r, err := New(Parts{Providers: []Provider{asked("acme", vendor)}, Quota: keeper})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Half-open, and its only probe is under way.
+		trip(r.routes[0])
+		time.Sleep(20 * time.Second)
+		if _, ok := r.routes[0].breaker.allow(); !ok {
+			t.Fatal("no probe is admitted")
+		}
+		soon := time.Now().Add(time.Second)
+		_, refusal := r.exchange(t.Context(), r.routes[0], question{ask: quota.Ask{Provider: "acme"}, acquireBy: soon, deadline: soon})
+		if refusal == nil || refusal.Reason != enrich.ReasonBreakerOpen || vendor.calls != 0 {
+			t.Errorf("refused because of %v after %d calls", refusal, vendor.calls)
+		}
+		if left := keeper.Forecast(quota.Ask{Provider: "acme"}); left.Reason != "" {
+			t.Errorf("the place among the calls under way is not free: %s", left.Reason)
 		}
 	})
 }
