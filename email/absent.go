@@ -115,7 +115,7 @@ var placeholderWords = words(`
 var placeholderTexts = func() map[string]struct{} {
 	m := map[string]struct{}{}
 	for _, line := range []string{
-		"n / a", "n\\a", "not provided", "not available", "not applicable", "not given", "not known", "not set",
+		"n / a", "n\\a", "n. a", "not provided", "not available", "not applicable", "not given", "not known", "not set",
 		"not specified", "not supplied", "not entered", "not recorded", "not disclosed", "not found", "no email", "no e-mail", "no mail",
 		"no email address", "no address", "no data", "no value", "none given", "none provided", "has no email",
 		"does not have email", "to be determined", "to be confirmed", "to be announced", "to follow", "ask",

@@ -5,8 +5,8 @@ import "strings"
 // segment is a piece of text between angle brackets, or between one and an end.
 type segment struct {
 	start, end int
-	inside     bool
-	hasAt      bool // an @ outside quotes; inside brackets also one within quotes
+	inside     bool // an innermost pair of brackets is around it, or what is left of one
+	hasAt      bool // it has an @ outside quotes; if inside, one within quotes counts too
 }
 
 // angles resolves text with angle brackets, some of which may be missing: the
@@ -58,7 +58,8 @@ func splitAngles(t text) ([]segment, *Error) {
 			continue
 		}
 		s := segment{start: start, end: i}
-		s.inside = open || start == 0 && i < len(t.s) && t.s[i] == '>'
+		closed := i == len(t.s) || t.s[i] == '>'
+		s.inside = closed && (open || start == 0 && i < len(t.s))
 		s.hasAt = atSign(t.s[start:i], 0) >= 0 || s.inside && strings.Contains(t.s[start:i], "@")
 		segments = append(segments, s)
 		if i < len(t.s) {

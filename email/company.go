@@ -58,7 +58,7 @@ func (n *Normalizer) company(raw string) (Domain, *Error) {
 // hostOfURL cuts the scheme, the port, the path, the query, the fragment and
 // the final dot off a web address, and the @ off the front of a mail domain.
 func hostOfURL(t text) text {
-	if i := strings.Index(t.s, "//"); i == 0 || i > 0 && t.s[i-1] == ':' {
+	if i := strings.Index(t.s, "//"); i == 0 || i > 0 && t.s[i-1] == ':' && isScheme(t.s[:i-1]) {
 		t = t.cut(i+2, len(t.s))
 	} else if strings.HasPrefix(t.s, "@") {
 		t = t.cut(1, len(t.s))
@@ -66,8 +66,11 @@ func hostOfURL(t text) text {
 	if i := strings.IndexAny(t.s, `/?#\`); i >= 0 {
 		t = t.cut(0, i)
 	}
-	if i := strings.LastIndexByte(t.s, ':'); i >= 0 && !strings.HasSuffix(t.s, "]") && strings.Count(t.s, ":") < 3 && isPort(t.s[i+1:]) {
-		t = t.cut(0, i)
+	// The last colon opens a port, unless the host is an IPv6 address.
+	if i := strings.LastIndexByte(t.s, ':'); i >= 0 && isPort(t.s[i+1:]) {
+		if host := t.s[:i]; !strings.Contains(host, ":") || strings.HasSuffix(host, "]") {
+			t = t.cut(0, i)
+		}
 	}
 	if strings.HasSuffix(t.s, ".") {
 		t = t.cut(0, len(t.s)-1)
@@ -75,7 +78,12 @@ func hostOfURL(t text) text {
 	return t
 }
 
-// isPort reports the text of a port, which may be empty (RFC 3986 3.2.3).
-func isPort(s string) bool {
-	return strings.Trim(s, "0123456789") == "" && len(s) <= 5
+// isScheme reports the name of a URI scheme (RFC 3986 3.1), roughly.
+func isScheme(s string) bool {
+	return s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '+' && r != '-'
+	}) < 0
 }
+
+// isPort reports the text of a port, which may be empty (RFC 3986 3.2.3).
+func isPort(s string) bool { return strings.Trim(s, "0123456789") == "" }

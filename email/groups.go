@@ -25,7 +25,7 @@ func (p *parse) groups(t text, depth int) (mailbox, *Error) {
 	case len(g.addresses) > 0:
 		m, err = p.agree(g.addresses, depth+1)
 	case g.open < 0:
-		return p.none(t)
+		m, err = p.words(rest, depth)
 	}
 	if err == nil && g.open >= 0 {
 		err = refuse(ClassSyntax, g.open, "a comment is not closed")
@@ -64,7 +64,7 @@ func (p *parse) splitGroups(t text) (rest text, g groupsOf, err *Error) {
 			if i < boring {
 				break
 			}
-			shut := strings.IndexByte(t.s[i:], ']')
+			shut := closing(t.s[i:])
 			if shut < 0 {
 				boring = len(t.s)
 			} else if !isLiteral(t.s, i) && strings.Contains(t.s[i:i+shut], "@") {

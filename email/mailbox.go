@@ -22,7 +22,7 @@ func (p *parse) mailbox(t text) (mailbox, *Error) {
 		return mailbox{}, refuse(ClassBadEncoding, t.pos(bad), "the address has bytes that are not UTF-8")
 	}
 	if second := atSign(t.s, at+1); second >= 0 {
-		if between := t.s[at+1 : second]; joinsAddresses(between) {
+		if at > 0 && joinsAddresses(t.s[at+1:second]) {
 			return mailbox{}, refuse(ClassMultiple, t.pos(second), "there is more than one address")
 		}
 		return mailbox{}, refuse(ClassExtraAt, t.pos(second), "there is more than one @")

@@ -44,16 +44,17 @@ func (p *parse) separator(c byte) {
 
 // strayQuotes returns the part of s between double quotes at its edges that
 // quote nothing: one without a partner, an escaped one, an empty pair. They are
-// what is left of a CSV or JSON string. A leading one goes only if a local part
-// can begin right behind it.
+// what is left of a CSV or JSON string. Leading ones go only if an address or a
+// name can begin behind them.
 func strayQuotes(s string) (i, j int) {
 	j = len(s)
-	if i < j && (s[i] == '"' || s[i] == '\\') {
-		switch next := step(s, i); {
-		case s[i] == '"' && next == i+1, // no partner
-			s[i] == '"' && next == i+2,  // an empty pair
-			s[i] == '\\' && next == i+2: // escaped
-			if next < j && (isAtext(s[next]) || s[next] >= utf8.RuneSelf || s[next] == '<' || s[next] == '"' && next == i+2) {
+	if s != "" && (s[0] == '"' || s[0] == '\\') {
+		next := step(s, 0)
+		empty := s[0] == '"' && next == 2
+		alone := s[0] == '"' && next == 1 || s[0] == '\\' && next == 2
+		if next < j && (empty || alone) {
+			c := s[next]
+			if isAtext(c) || c >= utf8.RuneSelf || c == '<' || isBreak(c) || empty && c == '"' {
 				i = next
 			}
 		}

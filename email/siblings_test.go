@@ -1,0 +1,76 @@
+package email
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestSiblings normalizes the lines of siblings.txt.
+func TestSiblings(t *testing.T) {
+	data, err := os.ReadFile("testdata/siblings.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNormalizer(t, Config{})
+	line := 0
+	for text := range strings.Lines(string(data)) {
+		line++
+		if text = strings.TrimSpace(text); text == "" || text[0] == '#' {
+			continue
+		}
+		quoted, err := strconv.QuotedPrefix(text)
+		if err != nil {
+			t.Fatalf("line %d: %v", line, err)
+		}
+		raw, err := strconv.Unquote(quoted)
+		if err != nil {
+			t.Fatalf("line %d: %v", line, err)
+		}
+		want, err := strconv.Unquote(`"` + strings.TrimSpace(text[len(quoted):]) + `"`)
+		if err != nil {
+			t.Fatalf("line %d: %v", line, err)
+		}
+		if _, got, _ := strings.Cut(result(t, n, raw), ":"); got != want {
+			t.Errorf("line %d: %s: got %s, want %s", line, quoted, got, want)
+		}
+	}
+}
+
+// TestPackagingChangesNothing puts every address that the corpus accepts into
+// every packaging, and that into every packaging again: the same must come out.
+func TestPackagingChangesNothing(t *testing.T) {
+	layers := []string{
+		"%", " % ", "%;", ",%,", "\u00a0%\u200b", "\ufeff%",
+		"<%>", "<<%>>", "John Doe <%>", "=?x?Q?J?= <%>", "J\xf6rg <%>",
+		"'%'", "\u2018%\u2019", "(%)", "[%]", "John (%)", "% (John)",
+		"mailto:%", "SMTP:%", "<mailto:%>", "John [mailto:%]", "% <%>", "%, %", "%; John <%>", "&lt;%&gt;",
+	}
+	outermost := []string{
+		"%.", "%\r\n", "\u202d%\u202c", "<%", "%>", "John Doe <%", "'Doe, John' <%>", "\"Doe, John\" <%>", "\"jane@example.net\" <%>",
+		"\"%\"", "\"'%'\"", "\"\"%\"\"", "\u201c%\u201d", "[\"%\"]", "\\\"%\\\"",
+	}
+	n := newNormalizer(t, Config{})
+	seen := map[string]bool{}
+	for _, c := range corpus(t) {
+		a, err := n.Normalize(c.raw())
+		if err != nil || seen[a.Reveal()] || strings.ContainsAny(a.Reveal(), "'`?&%|/{}=+") {
+			continue // some packaging gives these characters another meaning
+		}
+		seen[a.Reveal()] = true
+		for _, outer := range append(outermost, layers...) {
+			for _, inner := range layers {
+				if strings.Contains(inner, "&") && strings.Contains(outer, "&") || strings.Contains(inner, "=?") && !strings.HasPrefix(outer, "%") {
+					continue // one layer of entities is decoded; a name begins the header
+				}
+				raw := strings.ReplaceAll(strings.ReplaceAll(outer, "%", inner), "%", a.Reveal())
+				if b, err := n.Normalize(raw); err != nil {
+					t.Errorf("%q: %v", raw, err)
+				} else if b.Reveal() != a.Reveal() {
+					t.Errorf("%q: got %s", raw, b.Reveal())
+				}
+			}
+		}
+	}
+}
