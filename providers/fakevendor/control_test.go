@@ -104,6 +104,8 @@ func TestControlRefusesAndChangesNothing(t *testing.T) {
 			{"PUT", "vendors/primary/limits", `{"rules":[{"shape":"fixed","amount":1}]}`, "window", 400},
 			{"PUT", "vendors/primary/limits", `{"rules":[{"shape":"fixed","amount":1,"window":"1m","operations":["dance"]}]}`, "dance", 400},
 			{"PUT", "vendors/primary/limits", `{"hint":{"form":"smoke signals"}}`, "hint.form", 400},
+			{"PUT", "vendors/primary/limits", `{"rules":[` + strings.Repeat(`{"shape":"sliding","amount":1000000,"window":"1s"},`, 20) +
+				`{"shape":"sliding","amount":1000000,"window":"1s"}]}`, "more than 20000000", 400},
 			{"PUT", "vendors/primary/data", `{"miss":1.5}`, "miss: 1.5", 400},
 			{"PUT", "vendors/primary/data", `{"attributes":{"person.shoe_size":0.5}}`, "person.shoe_size", 400},
 			{"PUT", "vendors/primary/account", `{"credits":-1}`, "credits", 400},
@@ -112,6 +114,7 @@ func TestControlRefusesAndChangesNothing(t *testing.T) {
 			{"PUT", "vendors/primary/mood", `{}`, "account, limits, data and faults", 404},
 			{"PATCH", "vendors/primary/data", `{"miss":-0.1}`, "miss: -0.1", 400},
 			{"POST", "reset", `{"vendors":["tertiary"],"ledger":true}`, "tertiary", 400},
+			{"POST", "reset", "", "choose some", 400},
 			{"POST", "truth", `{}`, "subject", 400},
 			{"GET", "ledger?vendor=primary&after=-1", "", "after", 400},
 			{"GET", "ledger", "", "no fake vendor", 400},

@@ -201,14 +201,21 @@ func (c *call) sendHuge(w http.ResponseWriter, status, size int) {
 	w.Write([]byte(end))
 }
 
-// bomb is a gzip stream of so many blanks.
+// bomb is a gzip stream of so many blanks: the same member again and again,
+// and a last one for the rest.
 func bomb(size int) []byte {
+	packed := bytes.Repeat(bombMember(), size/bombPiece)
+	return append(packed, gzipBlanks(size%bombPiece)...)
+}
+
+const bombPiece = 1 << 20
+
+var bombMember = sync.OnceValue(func() []byte { return gzipBlanks(bombPiece) })
+
+func gzipBlanks(size int) []byte {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	chunk := bytes.Repeat([]byte(" "), 64<<10)
-	for left := size; left > 0; left -= len(chunk) {
-		z.Write(chunk[:min(left, len(chunk))])
-	}
+	z.Write(bytes.Repeat([]byte(" "), size)) // writing to memory does not fail
 	z.Close()
 	return packed.Bytes()
 }

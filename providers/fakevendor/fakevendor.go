@@ -49,7 +49,7 @@ func New(config Config) (*Server, error) {
 	for name, v := range config.Vendors {
 		made, err := newVendor(name, v, config)
 		if err != nil {
-			return nil, err
+			return nil, within("vendors."+name, err)
 		}
 		s.vendors[name] = made
 	}
@@ -85,7 +85,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		Handler:           s,
 		BaseContext:       func(net.Listener) context.Context { return calls },
 		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
+		IdleTimeout:       15 * time.Minute,
 	}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()

@@ -79,9 +79,9 @@ func fullEnrichSubmit(c *call, kind string, address func(map[string]any) string)
 		j.subjects = append(j.subjects, subject)
 		c.asked(subject)
 	}
-	custom, _ := items[0]["custom"].(map[string]any)
-	if c.note.IdempotencyKey == "" {
-		c.note.IdempotencyKey = clip(textOf(custom, "idempotency_key"))
+	if echo := fullEnrichCustom(items[0]); len(echo) > 0 && c.note.IdempotencyKey == "" {
+		text, _ := echo[0].value.(string)
+		c.note.IdempotencyKey = clip(text)
 	}
 	bits := c.chance(kind, strconv.FormatUint(c.vendor.jobs.number(), 10))
 	id := fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", bits>>32, bits>>16&0xffff, bits&0xfff, bits>>20&0xfff, bits>>16)

@@ -24,7 +24,8 @@ type Entry struct {
 	Subject string `json:"subject,omitempty"`
 	// Entities is how many subjects were asked for.
 	Entities int `json:"entities"`
-	// IdempotencyKey as it was sent.
+	// IdempotencyKey as it was sent in that header, or in the field that the
+	// dialect gives back (Lusha's clientReferenceId, FullEnrich's custom).
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 	// Outcome is what the answer means in the vendor's dialect. Partial is a
 	// thin record.

@@ -41,8 +41,23 @@ func (l Limits) validate(d *dialect) error {
 	return errors.Join(problems...)
 }
 
+// mostRemembered bounds what the sliding logs and bans of all accounts keep.
+const mostRemembered = 20_000_000
+
 // judges makes a judge for every account.
 func (l Limits) judges(keys []string) (map[string]*caller, error) {
+	remembered := int64(0)
+	for _, rule := range l.Rules {
+		if rule.Shape == strict.Sliding {
+			remembered += rule.Amount
+		}
+	}
+	for _, ban := range l.Bans {
+		remembered += int64(ban.After)
+	}
+	if remembered > mostRemembered/int64(len(keys)+1) {
+		return nil, fmt.Errorf("limits: %d keys with %d calls to remember for each are more than %d together", len(keys)+1, remembered, mostRemembered)
+	}
 	callers := make(map[string]*caller, len(keys)+1)
 	for _, key := range append(slices.Clone(keys), anyKey) {
 		judge, err := strict.NewJudge(l.Rules, l.Bans)

@@ -1,6 +1,7 @@
 package fakevendor
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -45,14 +46,14 @@ func (s *Server) SetData(name string, data Data) error {
 // SetAccount replaces a vendor's keys and prices, fills its credits up, and
 // begins its limits anew. An error means that nothing changed.
 func (s *Server) SetAccount(name string, account Account) error {
-	return s.change(name, func(v *vendor, set *settings) error {
+	err := s.change(name, func(v *vendor, set *settings) error {
 		set.Account, set.callers = account, nil
-		if err := account.validate(v.dialect); err != nil {
-			return within("account", err)
-		}
-		v.purse.fill(account.Credits)
-		return nil
+		return within("account", account.validate(v.dialect))
 	})
+	if err == nil {
+		s.vendors[name].purse.fill(account.Credits)
+	}
+	return err
 }
 
 // change replaces a vendor's settings by what edit makes of a copy.
@@ -88,6 +89,9 @@ type Reset struct {
 
 // Reset begins the chosen parts anew. An error means that nothing changed.
 func (s *Server) Reset(reset Reset) error {
+	if !reset.Ledger && !reset.Limits && !reset.Credits && !reset.Jobs && !reset.Faults {
+		return errors.New("reset: choose some of ledger, limits, credits, jobs and faults")
+	}
 	names := reset.Vendors
 	if len(names) == 0 {
 		names = s.Vendors()

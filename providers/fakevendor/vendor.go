@@ -112,6 +112,7 @@ func (v *vendor) serve(w http.ResponseWriter, r *http.Request, path string) {
 	c.route, c.parameter = route, parameter
 	c.note.Operation = route.operation
 	c.note.IdempotencyKey = clip(r.Header.Get("Idempotency-Key"))
+	c.note.key = v.dialect.key(c)
 	if route.entities != nil {
 		c.note.Entities = route.entities(c)
 	}
@@ -122,8 +123,9 @@ func (v *vendor) serve(w http.ResponseWriter, r *http.Request, path string) {
 		v.deliver(c, w, a, hit, 0)
 		return
 	}
-	verdict, refused := v.gate(c, readable)
+	verdict, refused := v.gate(c)
 	if !verdict.Admitted {
+		c.note.Fault = "" // it strikes answers, and this call gets none
 		v.deliver(c, w, refused, strike{}, 0)
 		return
 	}
@@ -149,9 +151,8 @@ func (v *vendor) unknown(c *call, w http.ResponseWriter, otherMethod bool) {
 
 // gate lets a call in whose key is good and whose account is within its
 // limits; to others it says no.
-func (v *vendor) gate(c *call, readable bool) (strict.Verdict, answer) {
-	key := v.dialect.key(c)
-	c.note.key = key
+func (v *vendor) gate(c *call) (strict.Verdict, answer) {
+	key := c.note.key
 	known := c.set.callers[key]
 	if len(c.set.Account.Keys) == 0 || key == "" {
 		known = c.set.callers[anyKey]

@@ -119,7 +119,7 @@ func (w World) PersonAt(vendor string, k Knowledge, address string) (Person, Fou
 	if d.share(rollPartial) < k.Partial {
 		found = Thin
 	}
-	p.Employer, _ = w.CompanyAt(vendor, k, p.CompanyDomain)
+	p.Employer, _ = w.companyAt(vendor, k, p.Employer)
 	forget(d, k, found, personFields, &p)
 	return p, found
 }
@@ -127,15 +127,22 @@ func (w World) PersonAt(vendor string, k Knowledge, address string) (Person, Fou
 // CompanyAt returns what a vendor knows about the owner of a domain.
 func (w World) CompanyAt(vendor string, k Knowledge, domain string) (Company, Found) {
 	domain = Fold(domain)
-	d := newDice(w.Seed, vendor, domain)
-	if domain == "" || freeMail[domain] || d.share(rollMiss) < k.Miss {
+	if domain == "" || freeMail[domain] {
+		return Company{}, Nothing
+	}
+	return w.companyAt(vendor, k, w.Company(domain))
+}
+
+// companyAt returns what a vendor knows of a company.
+func (w World) companyAt(vendor string, k Knowledge, c Company) (Company, Found) {
+	d := newDice(w.Seed, vendor, c.Domain)
+	if d.share(rollMiss) < k.Miss {
 		return Company{}, Nothing
 	}
 	found := Full
 	if d.share(rollPartial) < k.Partial {
 		found = Thin
 	}
-	c := w.Company(domain)
 	forget(d, k, found, companyFields, &c)
 	return c, found
 }
