@@ -77,8 +77,11 @@ func (b *breaker) leave(why string) {
 	}
 }
 
-// watch probes Redis whenever it is away, until ctx ends.
-func (b *breaker) watch(ctx context.Context, ping func(context.Context) error) {
+// watch probes Redis whenever it is away, until ctx ends. What must be done
+// before requests use it again is done by back, whose context passes the
+// breaker.
+func (b *breaker) watch(ctx context.Context, ping func(context.Context) error, back func(context.Context)) {
+	ctx = context.WithValue(ctx, probing{}, true)
 	for {
 		select {
 		case <-ctx.Done():
@@ -92,6 +95,7 @@ func (b *breaker) watch(ctx context.Context, ping func(context.Context) error) {
 			case <-time.After(probeEvery):
 			}
 			if b.probe(ctx, ping) == nil {
+				back(ctx)
 				b.away.Store(false)
 				b.log.Info("redis is back")
 			}
@@ -105,14 +109,14 @@ func (b *breaker) probe(ctx context.Context, ping func(context.Context) error) e
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, probing{}, true), probeWithin)
+	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
 	err = ping(ctx)
 	done(err)
 	return err
 }
 
-// probing marks the context of a probe, which the hook lets pass uncounted.
+// probing marks the context of the watch, which the hook lets pass uncounted.
 type probing struct{}
 
 // DialHook passes.

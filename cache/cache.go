@@ -5,7 +5,8 @@
 //
 //	Recall:   memory -> Redis (and into memory) -> nothing
 //	Remember: Redis (joined with what is there) -> memory
-//	Forget:   memory, Redis
+//	Forget:   memory, Redis, and by a message the memory of other replicas
+//	Lease:    one replica asks vendors, the others wait for what it brings
 //
 // What a fact is worth by its age is not decided here: a record is kept for as
 // long as it is said to be of use, and whoever recalls it looks at its facts.
@@ -30,10 +31,13 @@ type Cache struct {
 	jitter float64
 	memory tier // none where memory is turned off
 	shared tier // none without Redis
+	remote *remote
 	// decoded saves decoding what memory is asked for often.
 	decoded *decoded
-	stats   *counters
-	log     *slog.Logger
+	// barriers hold for what all tiers recall.
+	barriers *barriers
+	stats    *counters
+	log      *slog.Logger
 }
 
 var _ enrich.Recall = (*Cache)(nil)
@@ -54,24 +58,33 @@ func newCache(config Config, patience patience, log *slog.Logger) (*Cache, error
 	}
 	config = config.WithDefaults()
 	c := &Cache{
-		tagger:  newTagger(config.pepper()),
-		jitter:  max(config.Jitter, 0),
-		memory:  none{},
-		shared:  none{},
-		decoded: newDecoded(config.MemoryBytes / decodedShare),
-		stats:   &counters{},
-		log:     log,
+		tagger:   newTagger(config.pepper()),
+		jitter:   max(config.Jitter, 0),
+		memory:   none{},
+		shared:   none{},
+		barriers: &barriers{},
+		stats:    &counters{},
+		log:      log,
 	}
+	c.decoded = newDecoded(config.MemoryBytes/decodedShare, c.barriers)
+	var news *news
 	var err error
 	if len(config.Redis.Addresses) > 0 {
-		if c.shared, err = newRemote(config.Redis, patience, c.stats, log); err != nil {
+		if c.remote, err = newRemote(config.Redis, patience, c.barriers, c.stats, log); err != nil {
 			return nil, fmt.Errorf("cache: %w", err)
 		}
+		c.shared, news = c.remote, c.remote.news
 	}
+	var follower follower = none{}
 	if config.MemoryBytes > 0 {
-		if c.memory, err = newMemory(config.MemoryBytes - config.MemoryBytes/decodedShare); err != nil {
+		memory, err := newMemory(config.MemoryBytes-config.MemoryBytes/decodedShare, news)
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("cache: memory: %w", err), c.shared.close())
 		}
+		c.memory, follower = memory, memory
+	}
+	if c.remote != nil {
+		c.remote.start(follower)
 	}
 	return c, nil
 }
@@ -88,29 +101,44 @@ func (c *Cache) Recall(ctx context.Context, key email.Key) (enrich.Record, enric
 }
 
 func (c *Cache) recall(ctx context.Context, t tag) (enrich.Record, enrich.Tier) {
-	if known := c.memory.recall(ctx, t); known != nil {
-		if record, err := c.decoded.record(known); err == nil {
-			return record, c.memory.name()
-		}
-	}
-	known := c.shared.recall(ctx, t)
+	by := c.memory.name()
+	known := c.memory.recall(ctx, t)
 	if known == nil {
-		return enrich.Record{}, enrich.NoTier
+		by = c.shared.name()
+		known = c.admit(ctx, c.shared.recall(ctx, t))
+	} else if checked := c.shared.check(ctx, known); checked != known {
+		known = c.admit(ctx, checked)
 	}
-	record, err := known.record()
+	if record := c.read(known); !record.IsEmpty() {
+		return record, by
+	}
+	return enrich.Record{}, enrich.NoTier
+}
+
+// admit lets memory keep what Redis knows, and returns what memory leaves of
+// it. What cannot be read is not kept.
+func (c *Cache) admit(ctx context.Context, e *entry) *entry {
+	if e == nil {
+		return nil
+	}
+	if _, err := c.decoded.record(e); err != nil {
+		c.stats.refuse(errDamaged)
+		return nil
+	}
+	return c.memory.remember(ctx, e)
+}
+
+// read returns what an entry says, an empty record for nil.
+func (c *Cache) read(e *entry) enrich.Record {
+	if e == nil {
+		return enrich.Record{}
+	}
+	record, err := c.decoded.record(e)
 	if err != nil {
 		c.stats.refuse(errDamaged)
-		return enrich.Record{}, enrich.NoTier
+		return enrich.Record{}
 	}
-	switch kept := c.memory.remember(ctx, known); {
-	case kept == nil: // erased here, and Redis has yet to hear of it
-		return enrich.Record{}, enrich.NoTier
-	case kept.payload != known.payload:
-		if joined, err := kept.record(); err == nil {
-			record = joined
-		}
-	}
-	return record, c.shared.name()
+	return record
 }
 
 // Remember joins the record with what is remembered, and keeps it until the
@@ -146,9 +174,9 @@ func (c *Cache) early(t tag, until time.Time) time.Time {
 	return until.Add(-time.Duration(share * c.jitter * float64(time.Until(until))))
 }
 
-// Forget erases a subject in every tier. What vendors were asked about it
-// before is not remembered any more. The error says that Redis could not be
-// reached.
+// Forget erases a subject in every tier and replica. What vendors were asked
+// about it before is not remembered any more. The error says that Redis, and so
+// the other replicas, will hear of it later.
 func (c *Cache) Forget(ctx context.Context, key email.Key) error {
 	if key.IsZero() {
 		return nil
@@ -157,15 +185,50 @@ func (c *Cache) Forget(ctx context.Context, key email.Key) error {
 	return errors.Join(c.memory.forget(ctx, t), c.shared.forget(ctx, t))
 }
 
+// ForgetProvider drops all that a provider has said until now, about any
+// subject, in every tier and replica. The error says that the other replicas
+// could not be told: call it again.
+func (c *Cache) ForgetProvider(ctx context.Context, provider string) error {
+	c.barriers.raise(provider, time.Now())
+	if c.remote == nil {
+		return nil
+	}
+	return c.remote.bar(ctx, provider)
+}
+
+// Lease makes this replica the one to ask vendors about a subject, so that
+// several do not pay for the same. It returns when it is, or when another
+// replica has brought what enough accepts; in either case with all that is
+// known by then. Release ends the lease unless Remember has done so; it is
+// never nil.
+//
+// It waits for half of ctx's time at most, and never fails: without Redis, and
+// after that time, the caller asks vendors all the same.
+func (c *Cache) Lease(ctx context.Context, key email.Key, enough func(enrich.Record) bool) (known enrich.Record, release func()) {
+	if c.remote == nil || key.IsZero() {
+		return enrich.Record{}, func() {}
+	}
+	t := c.tagger.tag(key)
+	before := c.memory.recall(ctx, t)
+	after, release := c.remote.lease(ctx, t, before, func(e *entry) bool { return enough(c.read(e)) })
+	if after != before {
+		after = c.admit(ctx, after)
+	}
+	return c.read(after), release
+}
+
 // Stats returns what the cache did so far.
 func (c *Cache) Stats() Stats {
 	stats := c.stats.snapshot()
 	if memory, ok := c.memory.(*memory); ok {
 		memory.measure(&stats)
 	}
+	if c.remote != nil {
+		stats.Waiting = c.remote.recovery.size()
+	}
 	return stats
 }
 
 // Close ends the cache. Call it after the last request has ended; from then on
 // it recalls nothing.
-func (c *Cache) Close() error { return errors.Join(c.memory.close(), c.shared.close()) }
+func (c *Cache) Close() error { return errors.Join(c.shared.close(), c.memory.close()) }

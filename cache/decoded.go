@@ -3,6 +3,7 @@ package cache
 import (
 	"encoding/binary"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -16,14 +17,16 @@ import (
 // Every entry has one slot, which the last reader takes over. The zero decoded
 // keeps nothing.
 type decoded struct {
-	slots  []atomic.Pointer[reading]
-	budget int64
-	held   atomic.Int64 // bytes
+	barriers *barriers // what does not pass is not read
+	slots    []atomic.Pointer[reading]
+	budget   int64
+	held     atomic.Int64 // bytes
 }
 
 // reading is an entry and what it says.
 type reading struct {
 	of     *entry
+	under  *map[string]time.Time // the barriers then
 	record enrich.Record
 	size   int64
 }
@@ -32,25 +35,31 @@ type reading struct {
 const usualReading = 4 << 10
 
 // newDecoded keeps about the given number of bytes at most.
-func newDecoded(bytes int64) *decoded {
-	return &decoded{slots: make([]atomic.Pointer[reading], max(bytes, 0)/usualReading), budget: bytes}
+func newDecoded(bytes int64, barriers *barriers) *decoded {
+	return &decoded{
+		barriers: barriers,
+		slots:    make([]atomic.Pointer[reading], max(bytes, 0)/usualReading),
+		budget:   bytes,
+	}
 }
 
-// record returns what the entry says.
+// record returns what the entry says and the barriers let pass, which may be
+// nothing.
 func (d *decoded) record(e *entry) (enrich.Record, error) {
+	under := d.barriers.until.Load()
 	if len(d.slots) == 0 {
-		return e.record()
+		return d.read(e, under)
 	}
 	slot := &d.slots[binary.LittleEndian.Uint64(e.tag[8:])%uint64(len(d.slots))]
 	last := slot.Load()
-	if last != nil && last.of == e {
+	if last != nil && last.of == e && last.under == under {
 		return last.record, nil
 	}
-	record, err := e.record()
+	record, err := d.read(e, under)
 	if err != nil {
 		return record, err
 	}
-	fresh := &reading{of: e, record: record, size: readingSize(e, record)}
+	fresh := &reading{of: e, under: under, record: record, size: readingSize(e, record)}
 	grown := fresh.size
 	if last != nil {
 		grown -= last.size
@@ -59,6 +68,14 @@ func (d *decoded) record(e *entry) (enrich.Record, error) {
 		d.held.Add(grown)
 	}
 	return record, nil
+}
+
+func (d *decoded) read(e *entry, under *map[string]time.Time) (enrich.Record, error) {
+	record, err := e.record()
+	if err != nil || under == nil {
+		return record, err
+	}
+	return record.Keep(d.barriers.passes), nil
 }
 
 // readingSize counts the entry as well, which memory may have evicted.

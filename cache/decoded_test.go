@@ -7,7 +7,7 @@ import (
 )
 
 func TestDecodedFollowsTheEntry(t *testing.T) {
-	d := newDecoded(1 << 20)
+	d := newDecoded(1<<20, &barriers{})
 	subject, later := newTag(), time.Now().Add(time.Hour)
 	first := mustEntry(t, subject, later, titleBy("alpha", now()))
 	second := first.join(mustEntry(t, subject, later, titleBy("beta", now())))
@@ -21,7 +21,7 @@ func TestDecodedFollowsTheEntry(t *testing.T) {
 }
 
 func TestDecodedReadsOnce(t *testing.T) {
-	d := newDecoded(1 << 20)
+	d := newDecoded(1<<20, &barriers{})
 	e := mustEntry(t, newTag(), time.Now().Add(time.Hour), wideRecord(now()).Facts()...)
 	d.record(e)
 	if allocated := testing.AllocsPerRun(100, func() { d.record(e) }); allocated > 0 {
@@ -30,13 +30,13 @@ func TestDecodedReadsOnce(t *testing.T) {
 }
 
 func TestDecodedStaysWithinItsBytes(t *testing.T) {
-	const budget = 256 << 10
-	d := newDecoded(budget)
+	const budget = 128 << 10
+	d := newDecoded(budget, &barriers{})
 	record := wideRecord(now())
 	var readers sync.WaitGroup
 	for range 4 {
 		readers.Go(func() {
-			for range 2000 {
+			for range 250 {
 				d.record(mustEntry(t, newTag(), time.Now().Add(time.Hour), record.Facts()...))
 			}
 		})
@@ -54,7 +54,7 @@ func TestDecodedStaysWithinItsBytes(t *testing.T) {
 }
 
 func TestNothingIsKeptDecodedWithoutMemory(t *testing.T) {
-	d := newDecoded(-1)
+	d := newDecoded(-1, &barriers{})
 	e := mustEntry(t, newTag(), time.Now().Add(time.Hour), titleBy("alpha", now()))
 	record, err := d.record(e)
 	if err != nil {

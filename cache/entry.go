@@ -17,18 +17,30 @@ type entry struct {
 	until time.Time
 	// payload is the encoded record.
 	payload string
+	// dirty is set when there are facts that Redis may lack.
+	dirty bool
+	// asOf is the moment at which Redis had nothing that the entry lacks; zero
+	// if that is not known.
+	asOf moment
 }
 
+// newEntry makes an entry of what Redis has not seen.
 func newEntry(t tag, record enrich.Record, until time.Time) (*entry, error) {
 	payload, err := encodeRecord(record)
 	if err != nil {
 		return nil, err
 	}
-	return &entry{tag: t, until: until.Truncate(time.Millisecond), payload: payload}, nil
+	return &entry{tag: t, until: until.Truncate(time.Millisecond), payload: payload, dirty: true}, nil
 }
 
 // record decodes the payload.
 func (e *entry) record() (enrich.Record, error) { return decodeRecord(e.payload) }
+
+// covers tells whether a join with other would say nothing new.
+func (e *entry) covers(other *entry) bool {
+	return e.payload == other.payload && e.version >= other.version && !e.until.Before(other.until) &&
+		!e.asOf.before(other.asOf) && (!e.dirty || other.dirty)
+}
 
 // join returns the entry that knows what both know, kept for as long as the
 // longer of both and of the newer version. Either may be nil, and an entry that
@@ -37,8 +49,10 @@ func (e *entry) join(other *entry) *entry {
 	switch {
 	case e == nil:
 		return other
-	case other == nil || e.payload == other.payload && e.version >= other.version && !e.until.Before(other.until):
+	case other == nil || e.covers(other):
 		return e
+	case other.covers(e):
+		return other
 	}
 	mine, err := e.record()
 	if err != nil {
@@ -48,21 +62,30 @@ func (e *entry) join(other *entry) *entry {
 	if err != nil {
 		return e
 	}
-	until := e.until
-	if other.until.After(until) {
-		until = other.until
-	}
-	joined, err := newEntry(e.tag, mine.Join(theirs), until)
+	joined, err := newEntry(e.tag, mine.Join(theirs), e.until)
 	if err != nil {
 		return e
 	}
+	if other.until.After(joined.until) {
+		joined.until = other.until
+	}
 	joined.version = max(e.version, other.version)
+	joined.dirty = !e.stands(joined) && !other.stands(joined)
+	joined.asOf = e.asOf
+	if e.asOf.before(other.asOf) {
+		joined.asOf = other.asOf
+	}
 	return joined
 }
 
-// since returns the entry without the facts of calls that began at the given
-// time or before, or nil if nothing is left.
-func (e *entry) since(erased time.Time) *entry {
+// stands tells whether e is in Redis and joined says the same.
+func (e *entry) stands(joined *entry) bool {
+	return !e.dirty && e.version == joined.version && e.payload == joined.payload && e.until.Equal(joined.until)
+}
+
+// keep returns the entry with the facts that are accepted alone, or nil if
+// nothing is left.
+func (e *entry) keep(accept func(enrich.Fact) bool) *entry {
 	if e == nil {
 		return nil
 	}
@@ -70,7 +93,7 @@ func (e *entry) since(erased time.Time) *entry {
 	if err != nil {
 		return nil
 	}
-	kept := record.Keep(func(fact enrich.Fact) bool { return fact.FetchedAt.After(erased) })
+	kept := record.Keep(accept)
 	switch {
 	case kept.IsEmpty():
 		return nil
@@ -81,6 +104,19 @@ func (e *entry) since(erased time.Time) *entry {
 	if err != nil {
 		return nil
 	}
-	left.version = e.version
+	left.version, left.asOf = e.version, e.asOf
 	return left
+}
+
+// since returns the entry without the facts of calls that began at the given
+// time or before, or nil if nothing is left.
+func (e *entry) since(erased time.Time) *entry {
+	return e.keep(func(fact enrich.Fact) bool { return fact.FetchedAt.After(erased) })
+}
+
+// with returns a copy that is changed.
+func (e *entry) with(change func(*entry)) *entry {
+	changed := *e
+	change(&changed)
+	return &changed
 }

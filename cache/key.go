@@ -3,8 +3,6 @@ package cache
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"hash"
 	"sync"
 
@@ -39,31 +37,4 @@ func (t *tagger) tag(key email.Key) (out tag) {
 	copy(out[:], state.buf)
 	t.states.Put(state)
 	return out
-}
-
-// keyspace spells the names of keys in Redis. All keys of one subject share a
-// hash tag, so that one script may touch them in a cluster; the hash tag is
-// only the first byte of the subject's tag, so that subjects of one group may
-// share keys too.
-type keyspace struct{ prefix string }
-
-func (k keyspace) subject(t tag) string {
-	return k.prefix + "{" + hex.EncodeToString(t[:1]) + "}:" + base64.RawURLEncoding.EncodeToString(t[:])
-}
-
-// entry is the key of a subject's record.
-func (k keyspace) entry(t tag) string { return k.subject(t) + schemaSuffix[schema] }
-
-// erased is the key of the time of a subject's last erasure.
-func (k keyspace) erased(t tag) string { return k.subject(t) + ":erased" }
-
-// forgotten lists the keys that an erasure deletes: the records of every
-// schema, so that an older program erases what a newer one has stored.
-func (k keyspace) forgotten(t tag) []string {
-	subject := k.subject(t)
-	var keys []string
-	for _, suffix := range schemaSuffix[1:] {
-		keys = append(keys, subject+suffix)
-	}
-	return keys
 }

@@ -19,6 +19,7 @@ import (
 // is a deletion followed by an addition, and until ristretto has applied it the
 // stripe itself shows it as recent.
 type memory struct {
+	news    *news
 	cache   *ristretto.Cache[uint64, *item]
 	stripes [256]stripe
 	born    time.Time
@@ -28,25 +29,16 @@ type memory struct {
 	ended   sync.Once
 }
 
-var _ tier = (*memory)(nil)
+var (
+	_ tier     = (*memory)(nil)
+	_ follower = (*memory)(nil)
+)
 
 // item is an entry in memory. Expiry is measured on the process's own clock,
 // which is cheaper to read than the time of day.
 type item struct {
 	entry
 	expires time.Duration // since memory.born
-}
-
-// stripe holds what is special about the subjects whose tags begin alike.
-type stripe struct {
-	mu     sync.RWMutex
-	closed bool
-	// recent are the writes that ristretto may not have applied.
-	recent map[tag]*item
-	// erased tells when subjects were erased, for as long as a load from
-	// before may still come in; erasures up to floor hold for all subjects.
-	erased map[tag]time.Time
-	floor  time.Time
 }
 
 const (
@@ -56,21 +48,11 @@ const (
 	// typicalCost is the cost of a usual entry, from which the number of
 	// entries is estimated.
 	typicalCost = 1 << 10
-	// maxRecent bounds the recent writes of one stripe.
-	maxRecent = 32
-	// settleAfter is how long recent writes are collected.
-	settleAfter = 50 * time.Millisecond
-	// sweepEvery is how often expired entries are removed. They are invisible
-	// from the moment they expire.
-	sweepEvery = 10 * time.Minute
-	// longestLoad is how long a load may take and still come in.
-	longestLoad = time.Hour
-	// maxErased bounds the remembered erasures of one stripe.
-	maxErased = 256
 )
 
-// newMemory makes a memory tier that keeps at most the given number of bytes.
-func newMemory(bytes int64) (*memory, error) {
+// newMemory makes a memory tier that keeps at most the given number of bytes
+// and follows the news.
+func newMemory(bytes int64, news *news) (*memory, error) {
 	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *item]{
 		NumCounters:        10 * max(bytes/typicalCost, 100),
 		MaxCost:            bytes,
@@ -84,6 +66,7 @@ func newMemory(bytes int64) (*memory, error) {
 		return nil, err
 	}
 	m := &memory{
+		news:    news,
 		cache:   cache,
 		born:    time.Now(),
 		wrote:   make(chan struct{}, 1),
@@ -114,16 +97,25 @@ func (m *memory) remember(_ context.Context, e *entry) *entry {
 	if s.closed {
 		return e
 	}
-	if erased := s.erasedAt(e.tag); !erased.IsZero() {
-		if e = e.since(erased); e == nil {
-			return nil
-		}
+	e, keep := s.pass(e)
+	if !keep {
+		return e
 	}
-	if known := m.lookup(s, e.tag); known != nil {
-		if e = known.entry.join(e); e == &known.entry {
-			return e
-		}
+	known := m.lookup(s, e.tag)
+	if known != nil {
+		e = known.entry.join(e)
 	}
+	if m.news.overtook(e) {
+		e = e.with(func(e *entry) { e.asOf = moment{} })
+	}
+	if known != nil && e == &known.entry {
+		return e
+	}
+	return m.put(s, e)
+}
+
+// put replaces the subject's entry. The caller holds the stripe's lock.
+func (m *memory) put(s *stripe, e *entry) *entry {
 	kept := &item{entry: *e, expires: time.Since(m.born) + time.Until(e.until)}
 	if len(s.recent) >= maxRecent {
 		m.cache.Wait()
@@ -142,16 +134,45 @@ func (m *memory) remember(_ context.Context, e *entry) *entry {
 	return &kept.entry
 }
 
+func (m *memory) check(ctx context.Context, e *entry) *entry { return m.remember(ctx, e) }
+
 func (m *memory) forget(_ context.Context, t tag) error {
+	m.erased(t, erasure{at: time.Now(), version: unknown})
+	return nil
+}
+
+// erased notes an erasure and drops what it does not leave.
+func (m *memory) erased(t tag, x erasure) {
 	s := m.stripe(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil
+		return
 	}
-	s.erase(t, time.Now())
-	m.drop(s, t)
-	return nil
+	s.erase(t, x)
+	known := m.lookup(s, t)
+	if known == nil {
+		return
+	}
+	switch left := x.apply(&known.entry); left {
+	case &known.entry:
+	case nil:
+		m.drop(s, t)
+	default:
+		m.put(s, left)
+	}
+}
+
+// written notes that Redis took a version of the subject's entry: what is kept
+// here must be looked at again before use, unless it is as new.
+func (m *memory) written(t tag, version uint64) {
+	m.news.heard(t, version)
+	s := m.stripe(t)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := m.lookup(s, t); known != nil && known.version < version && known.asOf != (moment{}) {
+		m.put(s, known.with(func(e *entry) { e.asOf = moment{} }))
+	}
 }
 
 // close waits for calls under way, so that none meets a closed ristretto.
@@ -200,103 +221,6 @@ func (m *memory) drop(s *stripe, t tag) {
 
 // cost is what an item takes of memory, the allocator's rounding included.
 func (i *item) cost() int64 { return int64(len(i.payload)*9/8 + itemOverhead) }
-
-func (s *stripe) erase(t tag, at time.Time) {
-	if len(s.erased) >= maxErased {
-		for _, earlier := range s.erased {
-			if earlier.After(s.floor) {
-				s.floor = earlier
-			}
-		}
-		clear(s.erased)
-	}
-	if s.erased == nil {
-		s.erased = map[tag]time.Time{}
-	}
-	s.erased[t] = at
-}
-
-// erasedAt is when the subject was erased, zero if it was not.
-func (s *stripe) erasedAt(t tag) time.Time {
-	if at := s.erased[t]; at.After(s.floor) {
-		return at
-	}
-	return s.floor
-}
-
-// housekeep settles recent writes, removes what has expired and forgets old
-// erasures, until the tier is closed.
-func (m *memory) housekeep() {
-	defer close(m.stopped)
-	sweep := time.NewTicker(sweepEvery)
-	defer sweep.Stop()
-	for {
-		select {
-		case <-m.stop:
-			return
-		case <-sweep.C:
-			m.sweep()
-		case <-m.wrote:
-			select {
-			case <-m.stop:
-				return
-			case <-time.After(settleAfter):
-				m.settle()
-			}
-		}
-	}
-}
-
-// settle stops showing the writes that ristretto has applied.
-func (m *memory) settle() {
-	var applied []*item
-	for i := range m.stripes {
-		s := &m.stripes[i]
-		s.mu.RLock()
-		for _, recent := range s.recent {
-			applied = append(applied, recent)
-		}
-		s.mu.RUnlock()
-	}
-	m.cache.Wait()
-	for _, written := range applied {
-		s := m.stripe(written.tag)
-		s.mu.Lock()
-		if s.recent[written.tag] == written {
-			delete(s.recent, written.tag)
-		}
-		s.mu.Unlock()
-	}
-}
-
-func (m *memory) sweep() {
-	now := time.Since(m.born)
-	var expired []tag
-	m.cache.IterValues(func(i *item) bool {
-		if i.expires <= now {
-			expired = append(expired, i.tag)
-		}
-		return false
-	})
-	for _, t := range expired {
-		s := m.stripe(t)
-		s.mu.Lock()
-		if m.lookup(s, t) == nil {
-			m.drop(s, t)
-		}
-		s.mu.Unlock()
-	}
-	for i := range m.stripes {
-		s := &m.stripes[i]
-		s.mu.Lock()
-		for t, at := range s.erased {
-			if time.Since(at) > longestLoad {
-				delete(s.erased, t)
-			}
-		}
-		s.mu.Unlock()
-	}
-}
 
 // measure adds what ristretto knows about itself.
 func (m *memory) measure(stats *Stats) {

@@ -97,21 +97,6 @@ func TestRedisErasesEverySchema(t *testing.T) {
 	}
 }
 
-// TestRedisRefusesByItsOwnClock erases with a Redis whose clock is far from
-// ours: what counts is which came first.
-func TestRedisRefusesByItsOwnClock(t *testing.T) {
-	for name, skew := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			answer := filled{now: time.Now().Add(skew).UnixMicro()}
-			erased := time.Now().Add(skew - time.Second) // a second ago
-			got := time.Since(answer.onOurClock(erased.UnixMilli()))
-			if got < 900*time.Millisecond || got > 1100*time.Millisecond {
-				t.Errorf("an erasure of a second ago is %v ago", got)
-			}
-		})
-	}
-}
-
 // TestRedisAway starts without Redis, which then comes, goes and comes again.
 func TestRedisAway(t *testing.T) {
 	server := redistest.Start(t)
@@ -122,10 +107,6 @@ func TestRedisAway(t *testing.T) {
 	if kept := r.remember(t.Context(), e); kept != e {
 		t.Error("an entry that cannot be stored is not returned as it is")
 	}
-	if err := r.forget(t.Context(), subject); err == nil {
-		t.Error("an erasure that Redis does not know of is no error")
-	}
-
 	server.Restart()
 	eventually(t, func() bool { return !r.breaker.away.Load() })
 	r.remember(t.Context(), e)
@@ -190,7 +171,7 @@ func TestRedisNeverSeesAnAddress(t *testing.T) {
 		if !strings.HasPrefix(name, defaultPrefix) {
 			t.Errorf("key %q lacks the prefix", name)
 		}
-		if ttl := direct.PTTL(t.Context(), name).Val(); ttl <= 0 {
+		if ttl := direct.PTTL(t.Context(), name).Val(); ttl <= 0 && !strings.HasSuffix(name, ":sequence") {
 			t.Errorf("key %q never expires", name)
 		}
 	}

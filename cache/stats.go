@@ -15,6 +15,15 @@ type Stats struct {
 	// RedisFailures are calls to Redis that failed or were not tried because
 	// it is away.
 	RedisFailures uint64
+	// Gaps is how often messages of other replicas may have been lost, so that
+	// entries in memory were looked at again before use.
+	Gaps uint64
+	// Leased are the leases taken, Unleased those gone without.
+	Leased, Unleased uint64
+	// Waiting are the writes and erasures that Redis has yet to be told, Lost
+	// the writes that were given up because there were too many.
+	Waiting int
+	Lost    uint64
 	// Refused are values under our keys that are no entries of ours, by why.
 	Refused map[Refusal]uint64
 	// MemoryDropped and MemoryRejected are entries that memory did not take:
@@ -51,7 +60,8 @@ var refusals = []struct {
 // counters are the live form of Stats.
 type counters struct {
 	memoryHits, redisHits, misses atomic.Uint64
-	failed                        atomic.Uint64
+	failed, gaps, lost            atomic.Uint64
+	leased, unleased              atomic.Uint64
 	refused                       [5]atomic.Uint64 // as in refusals
 }
 
@@ -82,6 +92,10 @@ func (c *counters) snapshot() Stats {
 		RedisHits:     c.redisHits.Load(),
 		Misses:        c.misses.Load(),
 		RedisFailures: c.failed.Load(),
+		Gaps:          c.gaps.Load(),
+		Leased:        c.leased.Load(),
+		Unleased:      c.unleased.Load(),
+		Lost:          c.lost.Load(),
 		Refused:       map[Refusal]uint64{},
 	}
 	for i, known := range refusals {

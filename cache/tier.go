@@ -19,6 +19,10 @@ type tier interface {
 	// are dropped, and nil is returned if nothing is left. A tier that cannot
 	// keep the entry returns it as it is.
 	remember(ctx context.Context, e *entry) *entry
+	// check returns an entry that another tier recalled: itself, if this tier
+	// has nothing that it lacks for all that has been heard, else joined as by
+	// remember. It waits for no longer than recall.
+	check(ctx context.Context, e *entry) *entry
 	// forget erases a subject. What was loaded before is refused from then on.
 	// The error says that the tier could not be reached.
 	forget(ctx context.Context, t tag) error
@@ -27,13 +31,27 @@ type tier interface {
 	close() error
 }
 
+// follower is told what became of entries in Redis.
+type follower interface {
+	// written tells that Redis took a version of a subject's entry.
+	written(t tag, version uint64)
+	// erased tells that a subject was erased.
+	erased(t tag, x erasure)
+}
+
 // none is the tier that keeps nothing.
 type none struct{}
 
-var _ tier = none{}
+var (
+	_ tier     = none{}
+	_ follower = none{}
+)
 
 func (none) name() enrich.Tier                           { return enrich.NoTier }
 func (none) recall(context.Context, tag) *entry          { return nil }
 func (none) remember(_ context.Context, e *entry) *entry { return e }
+func (none) check(_ context.Context, e *entry) *entry    { return e }
 func (none) forget(context.Context, tag) error           { return nil }
 func (none) close() error                                { return nil }
+func (none) written(tag, uint64)                         {}
+func (none) erased(tag, erasure)                         {}

@@ -92,6 +92,17 @@ func testTier(t *testing.T, tested tier, keeps bool) {
 			recalls(t, subject, newer)
 		}
 	})
+	t.Run("checks what another tier recalled", func(t *testing.T) {
+		subject, mine, theirs := newTag(), titleBy("alpha", now()), titleBy("beta", now())
+		tested.remember(ctx, mustEntry(t, subject, later, mine))
+		want := enrich.NewRecord(theirs)
+		if keeps {
+			want = enrich.NewRecord(mine, theirs)
+		}
+		checked := tested.check(ctx, mustEntry(t, subject, later, theirs))
+		wantSame(t, mustRecord(t, checked), want)
+		recalls(t, subject, want.Facts()...)
+	})
 	t.Run("forgets", func(t *testing.T) {
 		subject := newTag()
 		tested.remember(ctx, mustEntry(t, subject, later, titleBy("alpha", now())))
@@ -117,7 +128,7 @@ func testTier(t *testing.T, tested tier, keeps bool) {
 		recalls(t, subject, after)
 	})
 	t.Run("recalls nothing that has expired", func(t *testing.T) {
-		subject, soon := newTag(), time.Now().Add(100*time.Millisecond)
+		subject, soon := newTag(), now().Add(100*time.Millisecond)
 		tested.remember(ctx, mustEntry(t, subject, soon, titleBy("alpha", now())))
 		eventually(t, func() bool { return tested.recall(ctx, subject) == nil })
 		if early := time.Until(soon); keeps && early > 0 {
@@ -221,7 +232,7 @@ var patient = patience{recall: 10 * time.Second, store: 10 * time.Second}
 
 func startMemory(t testing.TB, bytes int64) *memory {
 	t.Helper()
-	m, err := newMemory(bytes)
+	m, err := newMemory(bytes, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,10 +243,11 @@ func startMemory(t testing.TB, bytes int64) *memory {
 func startRemote(t testing.TB, server *redistest.Server, wait patience) *remote {
 	t.Helper()
 	config := redisConfig(server)
-	r, err := newRemote(config.Redis, wait, &counters{}, silent())
+	r, err := newRemote(config.Redis, wait, &barriers{}, &counters{}, silent())
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.start(none{})
 	t.Cleanup(func() { r.close() })
 	return r
 }

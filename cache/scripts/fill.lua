@@ -1,11 +1,12 @@
--- Stores an entry if the stored one is still the one that it was joined with,
--- and no call that it stems from began before an erasure.
+-- Stores an entry if what is stored is still what it was joined with, and none
+-- of its facts stems from before an erasure. Ends the writer's lease.
 --
--- KEYS: entry, erased
+-- KEYS: entry, erased, sequence, lease
 -- ARGV: version that the entry was joined with (0: none),
---       latest erasure that was applied to the entry (Unix ms, 0: none),
---       sealed entry, its time to live in ms, size of the largest entry
--- Returns {stored, version now stored, server time in us, latest erasure in ms,
+--       latest erasure that was applied to it (us, 0: none),
+--       sealed entry (empty: only compare), its time to live in ms,
+--       size of the largest entry, channel, tag, lease token (empty: none)
+-- Returns {done, version now stored, server time in us, latest erasure in us,
 -- what is stored instead}.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -28,9 +29,16 @@ if version ~= tonumber(ARGV[1]) or erased > tonumber(ARGV[2]) then
   if version > 0 then stored = redis.call('GETRANGE', KEYS[1], 0, ARGV[5] - 1) end
   return {0, version, now, erased, stored}
 end
-version = math.max(now, version + 1)
 local sealed = ARGV[3]
-redis.call('SET', KEYS[1],
-  string.sub(sealed, 1, 8) .. struct.pack('>I8', version) .. string.sub(sealed, 17),
-  'PX', ARGV[4])
+if sealed ~= '' then
+  version = math.max(now, version + 1)
+  redis.call('SET', KEYS[1],
+    string.sub(sealed, 1, 8) .. struct.pack('>I8', version) .. string.sub(sealed, 17),
+    'PX', ARGV[4])
+  local sequence = redis.call('INCR', KEYS[3])
+  redis.call('PUBLISH', ARGV[6], 'f' .. struct.pack('>I8I8', sequence, version) .. ARGV[7])
+end
+if ARGV[8] ~= '' and redis.call('GET', KEYS[4]) == ARGV[8] then
+  redis.call('DEL', KEYS[4])
+end
 return {1, version, now, erased, ''}

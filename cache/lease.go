@@ -1,0 +1,221 @@
+package cache
+
+import (
+	"context"
+	"crypto/rand"
+	"math"
+	"sync"
+	"time"
+)
+
+const (
+	// leaseLasts is how long a lease outlives its holder at most.
+	leaseLasts = 10 * time.Second
+	// lookAgain is how often a waiting replica looks, should no message come.
+	lookAgain = time.Second
+)
+
+// leases are the leases of this replica: those it holds, and those of others
+// for which it waits. The zero leases are none.
+type leases struct {
+	mu      sync.Mutex
+	held    map[tag]held
+	waiting map[tag]*bell
+}
+
+type held struct {
+	token string
+	ended chan struct{}
+}
+
+// bell rings at the next message about a subject.
+type bell struct {
+	rung   chan struct{}
+	guests int // who wait for it
+}
+
+// await returns the bell of a subject, which the caller must leave.
+func (l *leases) await(t tag) *bell {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.waiting[t]
+	if b == nil {
+		b = &bell{rung: make(chan struct{})}
+		if l.waiting == nil {
+			l.waiting = map[tag]*bell{}
+		}
+		l.waiting[t] = b
+	}
+	b.guests++
+	return b
+}
+
+// leave gives up waiting for a bell.
+func (l *leases) leave(t tag, b *bell) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b.guests--; b.guests == 0 && l.waiting[t] == b {
+		delete(l.waiting, t)
+	}
+}
+
+// ring wakes whoever waits for a message about a subject.
+func (l *leases) ring(t tag) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b := l.waiting[t]; b != nil {
+		close(b.rung)
+		delete(l.waiting, t)
+	}
+}
+
+// hold notes a lease of this replica and returns what is closed at its end.
+func (l *leases) hold(t tag, token string) (ended <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		l.held = map[tag]held{}
+	}
+	h := held{token: token, ended: make(chan struct{})}
+	l.held[t] = h
+	return h.ended
+}
+
+// token is the token of the lease held on a subject, "" for none.
+func (l *leases) token(t tag) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held[t].token
+}
+
+// end forgets a lease and tells whether it was held.
+func (l *leases) end(t tag, token string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h, ok := l.held[t]
+	if !ok || h.token != token {
+		return false
+	}
+	close(h.ended)
+	delete(l.held, t)
+	return true
+}
+
+// lease waits until this replica is the one to ask vendors about a subject, or
+// another has brought what is enough. Beginning from what the caller knows, it
+// returns all that is known then. It waits for half of the time that ctx
+// leaves, and goes on without a lease then, or when Redis cannot lease.
+func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*entry) bool) (now *entry, release func()) {
+	waitCtx, cancel := ctx, context.CancelFunc(func() {})
+	lasts := leaseLasts
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		waitCtx, cancel = context.WithTimeout(ctx, left/2)
+		lasts = max(min(lasts, left), time.Millisecond)
+	}
+	defer cancel()
+
+	token, seen := rand.Text(), int64(0)
+	if known != nil {
+		seen = int64(known.version)
+	}
+	for {
+		bell := r.leases.await(t)
+		asOf := r.news.now(t)
+		answer, err := r.acquire(waitCtx, t, token, lasts, seen)
+		if err == nil && !answer.granted && answer.stored == "" {
+			select {
+			case <-bell.rung:
+			case <-time.After(min(answer.wait, lookAgain)):
+			case <-waitCtx.Done():
+				err = waitCtx.Err()
+			}
+		}
+		r.leases.leave(t, bell)
+		switch {
+		case err != nil:
+			r.failed(err)
+			r.stats.unleased.Add(1)
+			return known, func() { r.release(ctx, t, token) }
+		case answer.granted:
+			r.stats.leased.Add(1)
+			return known, r.holding(ctx, t, token, lasts)
+		case answer.stored != "":
+			news := r.unseal([]byte(answer.stored), t, asOf)
+			if news == nil {
+				seen = math.MaxInt64 // it is none of ours, now and later
+				continue
+			}
+			seen = int64(news.version)
+			if known = known.join(news); enough(known) {
+				return known, func() {}
+			}
+		}
+	}
+}
+
+// leaseAnswer is the answer of the lease script.
+type leaseAnswer struct {
+	granted bool
+	wait    time.Duration
+	stored  string
+}
+
+func (r *remote) acquire(ctx context.Context, t tag, token string, lasts time.Duration, seen int64) (leaseAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.patience.recall)
+	defer cancel()
+	reply, err := leaseScript.Run(ctx, r.writes, []string{r.keys.entry(t), r.keys.lease(t)},
+		token, lasts.Milliseconds(), seen, maxSealed+1).Slice()
+	if err != nil {
+		return leaseAnswer{}, err
+	}
+	var granted, now, wait int64
+	if err := numbers(reply, &granted, &now, &wait); err != nil || len(reply) != 4 {
+		return leaseAnswer{}, errScript
+	}
+	stored, ok := reply[3].(string)
+	if !ok {
+		return leaseAnswer{}, errScript
+	}
+	r.clock.set(now)
+	return leaseAnswer{granted == 1, time.Duration(wait) * time.Millisecond, stored}, nil
+}
+
+// holding renews the lease until it ends or ctx does.
+func (r *remote) holding(ctx context.Context, t tag, token string, lasts time.Duration) (release func()) {
+	ended := r.leases.hold(t, token)
+	r.running.Go(func() {
+		renew := time.NewTicker(max(lasts/3, time.Millisecond))
+		defer renew.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-ctx.Done():
+				return
+			case <-renew.C:
+			}
+			err := within(ctx, r.store, func(ctx context.Context) error {
+				return renewScript.Run(ctx, r.writes, []string{r.keys.lease(t)}, token, lasts.Milliseconds()).Err()
+			})
+			if err != nil {
+				r.failed(err)
+			}
+		}
+	})
+	return func() {
+		if r.leases.end(t, token) {
+			r.release(ctx, t, token)
+		}
+	}
+}
+
+// release ends a lease that brought nothing.
+func (r *remote) release(ctx context.Context, t tag, token string) {
+	err := within(context.WithoutCancel(ctx), r.patience.recall, func(ctx context.Context) error {
+		return releaseScript.Run(ctx, r.writes, []string{r.keys.lease(t), r.keys.sequence(t[0])}, token, r.keys.channel(), t[:]).Err()
+	})
+	if err != nil {
+		r.failed(err)
+	}
+}

@@ -1,0 +1,227 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/enrichd/enrichd/email"
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// vendor is asked by replicas and counts it.
+type vendor struct {
+	calls atomic.Int64
+	takes time.Duration
+	fails bool
+}
+
+// lookUp is what a replica does for one caller: recall, lease, ask, remember.
+func (v *vendor) lookUp(ctx context.Context, c *Cache, key email.Key) enrich.Record {
+	known := func(r enrich.Record) bool { return !r.IsEmpty() }
+	if recalled, _ := c.Recall(ctx, key); known(recalled) {
+		return recalled
+	}
+	recalled, release := c.Lease(ctx, key, known)
+	defer release()
+	if known(recalled) {
+		return recalled
+	}
+	began := now()
+	v.calls.Add(1)
+	select {
+	case <-time.After(v.takes):
+	case <-ctx.Done():
+		return enrich.Record{}
+	}
+	if v.fails {
+		return enrich.Record{}
+	}
+	record := enrich.NewRecord(titleBy("alpha", began))
+	c.Remember(ctx, key, record, time.Now().Add(time.Hour))
+	return record
+}
+
+// TestOneCallPerSubject has eight replicas asked by eighty callers each: none
+// of them shares a look-up in its process, so the lease alone must do.
+func TestOneCallPerSubject(t *testing.T) {
+	_, caches := replicas(t, 8)
+	key := keyOf(t, "ada@orchard.example.com")
+	v := &vendor{takes: 100 * time.Millisecond}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var callers sync.WaitGroup
+	var empty atomic.Int64
+	for _, c := range caches {
+		for range 80 {
+			callers.Go(func() {
+				if v.lookUp(ctx, c, key).IsEmpty() {
+					empty.Add(1)
+				}
+			})
+		}
+	}
+	callers.Wait()
+	if calls := v.calls.Load(); calls != 1 {
+		t.Errorf("the vendor was called %d times", calls)
+	}
+	if empty.Load() > 0 {
+		t.Errorf("%d callers got nothing", empty.Load())
+	}
+}
+
+// TestLeaseHolderCrashes lets the holder of a lease vanish.
+func TestLeaseHolderCrashes(t *testing.T) {
+	_, caches := replicas(t, 2)
+	key := keyOf(t, "ada@orchard.example.com")
+	never := func(enrich.Record) bool { return false }
+	crashed, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	caches[0].Lease(crashed, key, never) // and is never released
+	cancel()
+
+	v := &vendor{}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var callers sync.WaitGroup
+	for range 20 {
+		callers.Go(func() { v.lookUp(ctx, caches[1], key) })
+	}
+	callers.Wait()
+	if calls := v.calls.Load(); calls != 1 {
+		t.Errorf("the vendor was called %d times after the crash", calls)
+	}
+}
+
+// TestReleaseWakes lets a look-up fail: another replica takes over at once, not
+// when the lease would have ended.
+func TestReleaseWakes(t *testing.T) {
+	_, caches := replicas(t, 2)
+	key := keyOf(t, "ada@orchard.example.com")
+	never := func(enrich.Record) bool { return false }
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, release := caches[0].Lease(ctx, key, never)
+
+	got := make(chan time.Time)
+	go func() {
+		_, release := caches[1].Lease(ctx, key, never)
+		got <- time.Now()
+		release()
+	}()
+	waiting := caches[1].remote
+	eventually(t, func() bool {
+		waiting.leases.mu.Lock()
+		defer waiting.leases.mu.Unlock()
+		return len(waiting.leases.waiting) == 1
+	})
+	released := time.Now()
+	release()
+	release() // again is once
+	if late := (<-got).Sub(released); late > lookAgain/2 {
+		t.Errorf("taken over after %v", late)
+	}
+}
+
+// TestLeaseIsRenewed holds a lease for longer than it lasts unrenewed.
+func TestLeaseIsRenewed(t *testing.T) {
+	_, caches := replicas(t, 2)
+	r := caches[0].remote
+	subject := newTag()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	lasts := 2 * time.Second
+	answer, err := r.acquire(ctx, subject, "mine", lasts, 0)
+	if err != nil || !answer.granted {
+		t.Fatal(answer, err)
+	}
+	release := r.holding(ctx, subject, "mine", lasts)
+	for range 3 {
+		<-time.After(lasts / 2)
+		other, err := caches[1].remote.acquire(ctx, subject, "other", lasts, 0)
+		if err != nil || other.granted {
+			t.Fatalf("granted %v, %v while it is held", other.granted, err)
+		}
+	}
+	again, err := r.acquire(ctx, subject, "mine", lasts, 0)
+	if err != nil || !again.granted {
+		t.Errorf("the holder itself is not granted it: %v", err)
+	}
+	release()
+	other, err := caches[1].remote.acquire(ctx, subject, "other", lasts, 0)
+	if err != nil || !other.granted {
+		t.Errorf("not granted after the release: %v", err)
+	}
+}
+
+// TestLeaseWaitsForHalfOfTheTime goes on without a lease in time.
+func TestLeaseWaitsForHalfOfTheTime(t *testing.T) {
+	_, caches := replicas(t, 2)
+	key := keyOf(t, "ada@orchard.example.com")
+	never := func(enrich.Record) bool { return false }
+	_, release := caches[0].Lease(t.Context(), key, never)
+	defer release()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	began := time.Now()
+	_, gone := caches[1].Lease(ctx, key, never)
+	gone()
+	if took := time.Since(began); took < 900*time.Millisecond || ctx.Err() != nil {
+		t.Errorf("went on after %v of 2s", took)
+	}
+	if caches[1].Stats().Unleased != 1 {
+		t.Error("not counted")
+	}
+}
+
+// TestLeaseBringsWhatIsMissing returns to a replica that lacks one attribute
+// only when another has brought it, not at the first news.
+func TestLeaseBringsWhatIsMissing(t *testing.T) {
+	_, caches := replicas(t, 2)
+	key := keyOf(t, "ada@orchard.example.com")
+	wants := func(source string) func(enrich.Record) bool {
+		return func(r enrich.Record) bool {
+			_, ok := r.Best("person.title", func(f enrich.Fact) bool { return f.Source == source })
+			return ok
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, release := caches[0].Lease(ctx, key, wants("beta"))
+	defer release()
+	got := make(chan enrich.Record)
+	go func() {
+		record, release := caches[1].Lease(ctx, key, wants("beta"))
+		release()
+		got <- record
+	}()
+	for _, source := range []string{"gamma", "beta"} {
+		record := enrich.NewRecord(titleBy(source, now()))
+		// Written by somebody without the lease, which therefore stays.
+		subject := caches[0].tagger.tag(key)
+		if _, err := caches[0].remote.fillAs(ctx, mustEntry(t, subject, time.Now().Add(time.Hour), record.Facts()...), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if record := <-got; !wants("beta")(record) {
+		t.Errorf("returned with %d facts", len(record.Facts()))
+	}
+}
+
+// TestWaitersAreForgotten leaves nothing behind.
+func TestWaitersAreForgotten(t *testing.T) {
+	_, caches := replicas(t, 1)
+	c := caches[0]
+	for i := range 50 {
+		key := keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i))
+		_, release := c.Lease(t.Context(), key, func(enrich.Record) bool { return false })
+		release()
+	}
+	c.remote.leases.mu.Lock()
+	defer c.remote.leases.mu.Unlock()
+	if held, waiting := len(c.remote.leases.held), len(c.remote.leases.waiting); held+waiting > 0 {
+		t.Errorf("%d leases and %d bells are left", held, waiting)
+	}
+}

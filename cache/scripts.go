@@ -1,0 +1,96 @@
+package cache
+
+import (
+	"embed"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed scripts
+var scriptFiles embed.FS
+
+var (
+	fillScript    = script("fill")
+	forgetScript  = script("forget")
+	leaseScript   = script("lease")
+	renewScript   = script("renew")
+	releaseScript = script("release")
+	barScript     = script("bar")
+)
+
+func script(name string) *redis.Script {
+	source, err := scriptFiles.ReadFile("scripts/" + name + ".lua")
+	if err != nil {
+		panic(fmt.Sprintf("cache: no script %s: %v", name, err))
+	}
+	return redis.NewScript(string(source))
+}
+
+// keyspace spells the names in Redis. All keys of one subject share a hash tag,
+// so that one script may touch them in a cluster. The hash tag is only the
+// first byte of the subject's tag: the subjects of such a group share a
+// sequence number, which counts the messages about them.
+type keyspace struct {
+	prefix string
+	db     int
+}
+
+func (k keyspace) group(group byte) string {
+	return k.prefix + "{" + hex.EncodeToString([]byte{group}) + "}:"
+}
+
+func (k keyspace) subject(t tag) string {
+	return k.group(t[0]) + base64.RawURLEncoding.EncodeToString(t[:])
+}
+
+// entry is the key of a subject's record.
+func (k keyspace) entry(t tag) string { return k.subject(t) + schemaSuffix[schema] }
+
+// erased is the key of the time of a subject's last erasure.
+func (k keyspace) erased(t tag) string { return k.subject(t) + ":erased" }
+
+// lease is the key of the token of whoever asks vendors about a subject.
+func (k keyspace) lease(t tag) string { return k.subject(t) + ":lease" }
+
+// data lists the keys that an erasure deletes: the records of every schema, so
+// that an older program erases what a newer one has stored.
+func (k keyspace) data(t tag) []string {
+	subject := k.subject(t)
+	keys := []string{k.lease(t)}
+	for _, suffix := range schemaSuffix[1:] {
+		keys = append(keys, subject+suffix)
+	}
+	return keys
+}
+
+// sequence is the key of the number of messages about a group.
+func (k keyspace) sequence(group byte) string { return k.group(group) + "sequence" }
+
+// barriers is the key of the times until which providers are not believed.
+func (k keyspace) barriers() string { return k.prefix + "barriers" }
+
+// hottest is the key of the subjects asked for lately.
+func (k keyspace) hottest() string { return k.prefix + "hottest" }
+
+// channel carries the messages. Channels are not part of a database, so it
+// names its own.
+func (k keyspace) channel() string { return k.prefix + "news:" + strconv.Itoa(k.db) }
+
+// numbers reads the integers that begin a script's answer.
+func numbers(reply []any, into ...*int64) error {
+	if len(reply) < len(into) {
+		return errScript
+	}
+	for i := range into {
+		number, ok := reply[i].(int64)
+		if !ok {
+			return errScript
+		}
+		*into[i] = number
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+-- Takes the lease on a subject, unless there is news about the subject or
+-- another holds the lease. Taking it twice is taking it once.
+--
+-- KEYS: entry, lease
+-- ARGV: token, how long the lease lasts in ms, version of the entry that the
+--       caller knows (0: none), size of the largest entry
+-- Returns {granted, server time in us, ms until the other's lease ends,
+-- entry that the caller does not know}.
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if redis.call('TYPE', KEYS[1]).ok == 'string' then
+  local head = redis.call('GETRANGE', KEYS[1], 0, 15)
+  local version = 0
+  if #head == 16 and string.sub(head, 1, 4) == 'enr\1' then version = struct.unpack('>I8', head, 9) end
+  if version > tonumber(ARGV[3]) and version <= now + 86400000000 then
+    return {0, now, 0, redis.call('GETRANGE', KEYS[1], 0, ARGV[4] - 1)}
+  end
+end
+local holder = redis.call('GET', KEYS[2])
+if holder and holder ~= ARGV[1] then
+  return {0, now, math.max(redis.call('PTTL', KEYS[2]), 1), ''}
+end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+return {1, now, 0, ''}
