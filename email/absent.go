@@ -107,7 +107,7 @@ var nothingWords = words(`
 
 // placeholderWords also fill fields, but may be names of companies.
 var placeholderWords = words(`
-	n/a n.a tbd tba tbc test tests testing tester nope email e-mail mail address false foo bar foobar
+	n/a n.a tbd tba tbc test tests testing tester nope email e-mail mail address true false yes foo bar foobar
 	asdf asdfasdf asdfgh asdasd asd sdf qwe qwer qwerty abc abcd abcde xyz blah sample temp
 	deleted removed redacted s/n s.n sn s/e 123 1234 12345 0 keine kein ninguno ninguna nada
 	aucun aucune nessuno nessuna niet geen brak ingen`)

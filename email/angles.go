@@ -27,7 +27,11 @@ func (p *parse) angles(t text, depth int) (mailbox, *Error) {
 				return mailbox{}, refuse(ClassExtraAt, t.pos(s.start-2), "there is an @ before the bracket")
 			}
 			if glued(t.s, s.end+1) {
-				return mailbox{}, refuse(ClassAmbiguous, t.pos(s.end+1), "text adjoins the closing bracket")
+				class := ClassAmbiguous
+				if looksLikeAddress(t.s[s.end+1:]) {
+					class = ClassMultiple
+				}
+				return mailbox{}, refuse(class, t.pos(s.end+1), "text adjoins the closing bracket")
 			}
 		case s.hasAt:
 			outside = append(outside, t.cut(s.start, s.end))

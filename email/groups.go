@@ -27,7 +27,7 @@ func (p *parse) groups(t text, depth int) (mailbox, *Error) {
 	case g.open < 0:
 		m, err = p.words(rest, depth)
 	}
-	if err == nil && g.open >= 0 {
+	if g.open >= 0 && (err == nil || err.Class != ClassDomainEmpty) {
 		err = refuse(ClassSyntax, g.open, "a comment is not closed")
 	}
 	return m, err
