@@ -74,12 +74,14 @@ func (c *enrichCommand) enrichAddresses(ctx context.Context, terminal terminal, 
 }
 
 func (c *enrichCommand) enrichFile(ctx context.Context, terminal terminal, ask asker) (err error) {
-	in := os.Stdin
+	in := terminal.in
 	if c.File != "-" {
-		if in, err = os.Open(c.File); err != nil {
+		file, err := os.Open(c.File)
+		if err != nil {
 			return err
 		}
-		defer in.Close()
+		defer file.Close()
+		in = file
 	}
 	leads, err := openLeads(in, c.Column)
 	if err != nil {

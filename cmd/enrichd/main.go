@@ -15,14 +15,20 @@ import (
 
 // commands is the command line.
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Run the service."`
-	Demo    demoCommand    `cmd:"" help:"Run the service with fake vendors and enrich a bundled list of leads."`
-	Enrich  enrichCommand  `cmd:"" help:"Enrich a CSV file or single addresses with a running service."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve      serveCommand      `cmd:"" help:"Run the service."`
+	Demo       demoCommand       `cmd:"" help:"Run the service with fake vendors and enrich a bundled list of leads."`
+	Enrich     enrichCommand     `cmd:"" help:"Enrich a CSV file or single addresses with a running service."`
+	Normalize  normalizeCommand  `cmd:"" help:"Show what the normalizer makes of cells."`
+	Providers  providersCommand  `cmd:"" help:"List, check and replay vendor definitions."`
+	Config     configCommand     `cmd:"" help:"Check the configuration file."`
+	Fakevendor fakevendorCommand `cmd:"" help:"Serve fake vendors that can be made to misbehave."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
-// terminal is where a command prints: data on out, everything about it on err.
+// terminal is where a command reads and prints: data on out, everything about it
+// on err.
 type terminal struct {
+	in  io.Reader
 	out io.Writer
 	err io.Writer
 }
@@ -33,7 +39,7 @@ var errSomeFailed = errors.New("some rows failed")
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], terminal{out: os.Stdout, err: os.Stderr}))
+	os.Exit(run(ctx, os.Args[1:], terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
 
 // run carries out one command line and returns the exit code: 0 done, 1 failed
