@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 // onlyIn says in which folders a library may be used, so that it can be
 // replaced in one place.
 var onlyIn = map[string][]string{
-	"google.golang.org/grpc":            {"server", "proto", "cmd"},
+	"google.golang.org/grpc":            {"server", "proto", "cmd", "examples"},
 	"github.com/dgraph-io/ristretto/v2": {"cache"},
 	"github.com/redis/go-redis/v9":      {"cache", "quota"},
 	"golang.org/x/time/rate":            {"quota"},
