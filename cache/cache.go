@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/enrichd/enrichd/email"
@@ -38,6 +39,10 @@ type Cache struct {
 	barriers *barriers
 	stats    *counters
 	log      *slog.Logger
+	// cool ends the work in the background.
+	cool    context.CancelFunc
+	running sync.WaitGroup
+	ended   sync.Once
 }
 
 var _ enrich.Recall = (*Cache)(nil)
@@ -83,8 +88,11 @@ func newCache(config Config, patience patience, log *slog.Logger) (*Cache, error
 		}
 		c.memory, follower = memory, memory
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.cool = cancel
 	if c.remote != nil {
 		c.remote.start(follower)
+		c.running.Go(func() { c.keepWarm(ctx) })
 	}
 	return c, nil
 }
@@ -231,4 +239,14 @@ func (c *Cache) Stats() Stats {
 
 // Close ends the cache. Call it after the last request has ended; from then on
 // it recalls nothing.
-func (c *Cache) Close() error { return errors.Join(c.shared.close(), c.memory.close()) }
+func (c *Cache) Close() (err error) {
+	c.ended.Do(func() {
+		c.cool()
+		c.running.Wait()
+		if c.remote != nil {
+			c.remote.saveHottest(context.Background(), c.decoded.tags())
+		}
+		err = errors.Join(c.shared.close(), c.memory.close())
+	})
+	return err
+}

@@ -54,6 +54,10 @@ type RedisConfig struct {
 	// pepper makes all that is stored unreachable. Required with Redis, at
 	// least 16 bytes.
 	Pepper string `yaml:"pepper"`
+	// ErasuresFile keeps the erasures that Redis has yet to be told, while it is
+	// away, over a restart of this replica. Each replica has its own. Default:
+	// none, and a restart loses those that Forget has reported as not done.
+	ErasuresFile string `yaml:"erasures_file"`
 	// PoolSize is the most connections of a replica to a server for reading,
 	// and for writing. Fewer make bursts queue, and after 50 ms go without.
 	// Default 64.
@@ -123,7 +127,7 @@ func (c Config) Validate() (problems []error) {
 func (c RedisConfig) validate() (problems []error) {
 	complain := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if len(c.Addresses) == 0 {
-		if c.Cluster || c.Master != "" || c.Username != "" || c.Password != "" || c.TLS.Enabled {
+		if c.Cluster || c.Master != "" || c.Username != "" || c.Password != "" || c.ErasuresFile != "" || c.TLS.Enabled {
 			complain("addresses: there are none, so the other fields do nothing")
 		}
 		return problems
@@ -143,6 +147,9 @@ func (c RedisConfig) validate() (problems []error) {
 	}
 	if c.Username != "" && c.Password == "" {
 		complain("password: a username needs one")
+	}
+	if _, err := journal(c.ErasuresFile).load(); err != nil {
+		complain("erasures_file: %w", err)
 	}
 	if c.PoolSize < 0 {
 		complain("pool_size: %d is negative", c.PoolSize)

@@ -78,6 +78,16 @@ func (d *decoded) read(e *entry, under *map[string]time.Time) (enrich.Record, er
 	return record.Keep(d.barriers.passes), nil
 }
 
+// tags lists the subjects that were read lately.
+func (d *decoded) tags() (tags []tag) {
+	for i := range d.slots {
+		if last := d.slots[i].Load(); last != nil {
+			tags = append(tags, last.of.tag)
+		}
+	}
+	return tags
+}
+
 // readingSize counts the entry as well, which memory may have evicted.
 func readingSize(e *entry, record enrich.Record) int64 {
 	return int64(unsafe.Sizeof(reading{})) + int64(unsafe.Sizeof(entry{})) + int64(len(e.payload)) +

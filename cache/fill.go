@@ -150,8 +150,7 @@ func (r *remote) forget(ctx context.Context, t tag) error {
 	defer cancel()
 	if err := r.erase(ctx, t); err != nil {
 		r.failed(err)
-		r.recovery.erase(t)
-		return fmt.Errorf("cache: redis has not erased yet: %w", err)
+		return fmt.Errorf("cache: redis has not erased yet: %w", errors.Join(err, r.recovery.erase(t)))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -23,12 +24,14 @@ const (
 )
 
 // recovery holds what Redis has yet to be told. Of the writes of one subject
-// it keeps one, joined; too many are dropped. Erasures are not dropped.
+// it keeps one, joined; too many are dropped. Erasures are not dropped:
+// when there are too many, the next is refused.
 type recovery struct {
 	mu      sync.RWMutex
 	writes  map[tag]waiting
 	bytes   int
 	erasure map[tag]bool
+	journal journal // of the erasures
 	wake    chan struct{}
 }
 
@@ -37,8 +40,15 @@ type waiting struct {
 	since time.Time
 }
 
-func newRecovery() *recovery {
-	return &recovery{writes: map[tag]waiting{}, erasure: map[tag]bool{}, wake: make(chan struct{}, 1)}
+// newRecovery begins with the erasures of the journal.
+func newRecovery(journal journal) (*recovery, error) {
+	q := &recovery{writes: map[tag]waiting{}, erasure: map[tag]bool{}, journal: journal, wake: make(chan struct{}, 1)}
+	tags, err := journal.load()
+	for _, t := range tags {
+		q.erasure[t] = true
+		q.signal()
+	}
+	return q, err
 }
 
 // add keeps a write that failed, joined with an earlier one.
@@ -77,27 +87,37 @@ func (q *recovery) take() (waiting, bool) {
 	return waiting{}, false
 }
 
+// errErasing is the error of an erasure that cannot wait with the others.
+var errErasing = errors.New("cache: too many erasures wait for redis")
+
 // erase keeps an erasure until it is done.
-func (q *recovery) erase(t tag) (kept bool) {
+func (q *recovery) erase(t tag) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if last, ok := q.writes[t]; ok {
 		delete(q.writes, t)
 		q.bytes -= len(last.entry.payload)
 	}
-	if len(q.erasure) >= maxErasing && !q.erasure[t] {
-		return false
+	if q.erasure[t] {
+		return nil
+	}
+	if len(q.erasure) >= maxErasing {
+		return errErasing
 	}
 	q.erasure[t] = true
 	q.signal()
-	return true
+	return q.journal.add(t)
 }
 
 // erased ends the keeping of an erasure.
-func (q *recovery) erased(t tag) {
+func (q *recovery) erased(t tag) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.erasure, t)
+	if len(q.erasure) > 0 {
+		return nil
+	}
+	return q.journal.clear()
 }
 
 // erasing tells whether Redis has yet to erase the subject.
@@ -165,7 +185,9 @@ func (r *remote) replayErasures(ctx context.Context) bool {
 			r.failed(err)
 			return false
 		}
-		r.recovery.erased(t)
+		if err := r.recovery.erased(t); err != nil {
+			r.log.Error("the file of erasures cannot be emptied", "error", err)
+		}
 	}
 	return true
 }

@@ -1,6 +1,9 @@
 package cache
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,7 +84,7 @@ func TestMemorySurvivesAnEmptyRedis(t *testing.T) {
 }
 
 func TestRecoveryIsBounded(t *testing.T) {
-	q := newRecovery()
+	q := waitingRoom(t, "")
 	later := time.Now().Add(time.Hour)
 	refused := 0
 	for range maxWaiting + 100 {
@@ -104,7 +107,7 @@ func TestRecoveryIsBounded(t *testing.T) {
 
 // TestRecoveryJoins keeps one write for each subject.
 func TestRecoveryJoins(t *testing.T) {
-	q := newRecovery()
+	q := waitingRoom(t, "")
 	subject, later := newTag(), time.Now().Add(time.Hour)
 	first, second := titleBy("alpha", now()), titleBy("beta", now())
 	q.add(mustEntry(t, subject, later, first))
@@ -120,4 +123,67 @@ func TestRecoveryJoins(t *testing.T) {
 	if _, ok := q.take(); ok || !q.erasing(subject) {
 		t.Error("an erasure leaves the write that it is about")
 	}
+}
+
+// TestErasuresSurviveARestart forgets while Redis is away and restarts the
+// process meanwhile.
+func TestErasuresSurviveARestart(t *testing.T) {
+	server := redistest.Start(t)
+	config := redisConfig(server)
+	config.Redis.ErasuresFile = filepath.Join(t.TempDir(), "erasures")
+	key := keyOf(t, "ada@orchard.example.com")
+	one := startCache(t, config)
+	one.Remember(t.Context(), key, wideRecord(now()), time.Now().Add(time.Hour))
+	server.Pause()
+	one.remote.breaker.leave("the test says so")
+	if err := one.Forget(t.Context(), key); err == nil {
+		t.Error("an erasure that Redis has not heard of is no error")
+	}
+	one.Close()
+	server.Resume()
+
+	two := startCache(t, config)
+	eventually(t, func() bool { return two.Stats().Waiting == 0 })
+	if got, _ := two.Recall(t.Context(), key); !got.IsEmpty() {
+		t.Error("the restart lost the erasure")
+	}
+	left, err := journal(config.Redis.ErasuresFile).load()
+	if err != nil || len(left) > 0 {
+		t.Errorf("%d erasures are left in the file, %v", len(left), err)
+	}
+}
+
+func TestJournal(t *testing.T) {
+	j := journal(filepath.Join(t.TempDir(), "erasures"))
+	want := []tag{newTag(), newTag()}
+	for _, t2 := range want {
+		if err := j.add(t2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.OpenFile(string(j), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.WriteString("0123456789") // cut off by a crash
+	file.Close()
+	got, err := j.load()
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %d erasures of 2, %v", len(got), err)
+	}
+	if q := waitingRoom(t, j); !q.erasing(want[0]) || !q.erasing(want[1]) {
+		t.Error("the erasures of the file do not wait")
+	}
+	if err := journal(t.TempDir()).add(want[0]); err == nil {
+		t.Error("a folder is taken for the file")
+	}
+}
+
+func waitingRoom(t *testing.T, j journal) *recovery {
+	t.Helper()
+	q, err := newRecovery(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
 }

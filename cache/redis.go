@@ -56,6 +56,10 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 	if err != nil {
 		return nil, err
 	}
+	recovery, err := newRecovery(journal(config.ErasuresFile))
+	if err != nil {
+		return nil, err
+	}
 	quiet.Do(func() { redis.SetLogger(quietLogger{}) })
 	r := &remote{
 		patience: patience,
@@ -64,7 +68,7 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 		news:     newNews(),
 		follower: none{},
 		barriers: barriers,
-		recovery: newRecovery(),
+		recovery: recovery,
 		stats:    stats,
 		log:      log,
 		cancel:   func() {},
