@@ -69,7 +69,7 @@ func (w World) Company(domain string) Company {
 		Domain:    domain,
 		Industry:  trade.industry,
 		Employees: employees(d),
-		Founded:   1950 + d.below(rollFounded, 73),
+		Founded:   1920 + d.below(rollFounded, 79), // in the past for every clock, simulated ones too
 		LinkedIn:  handle(name),
 		Phone:     place.phone(d.roll(rollPhone)),
 		Place:     place.Place,

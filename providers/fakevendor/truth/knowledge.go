@@ -12,10 +12,11 @@ type Knowledge struct {
 	// this vendor.
 	Suppressed float64 `yaml:"suppressed"`
 	// Gaps is the share of subjects for which an attribute is not known, each
-	// attribute for itself.
+	// attribute for itself. A person's full name and a company's name and
+	// domain have none: they are what a record is about.
 	Gaps float64 `yaml:"gaps"`
-	// Attributes sets Gaps for single attributes, by their names in the
-	// contract ("person.phone": 0.7).
+	// Attributes sets Gaps for single attributes, those too, by their names in
+	// the contract ("person.phone": 0.7).
 	Attributes map[string]float64 `yaml:"attributes"`
 }
 
@@ -42,12 +43,13 @@ type field[T any] struct {
 	name   string
 	roll   label
 	forget func(*T)
-	// thin fields stay in a thin record.
-	thin bool
+	// thin fields stay in a thin record, and own ones are what a record is
+	// about.
+	thin, own bool
 }
 
 var personFields = labelled([]field[Person]{
-	{name: "person.full_name", forget: func(p *Person) { p.FullName = "" }, thin: true},
+	{name: "person.full_name", forget: func(p *Person) { p.FullName = "" }, thin: true, own: true},
 	{name: "person.first_name", forget: func(p *Person) { p.FirstName = "" }, thin: true},
 	{name: "person.last_name", forget: func(p *Person) { p.LastName = "" }, thin: true},
 	{name: "person.title", forget: func(p *Person) { p.Title = "" }},
@@ -66,9 +68,9 @@ var personFields = labelled([]field[Person]{
 })
 
 var companyFields = labelled([]field[Company]{
-	{name: "company.name", forget: func(c *Company) { c.Name = "" }, thin: true},
+	{name: "company.name", forget: func(c *Company) { c.Name = "" }, thin: true, own: true},
 	{name: "company.legal_name", forget: func(c *Company) { c.LegalName = "" }},
-	{name: "company.domain", forget: func(c *Company) { c.Domain = "" }, thin: true},
+	{name: "company.domain", forget: func(c *Company) { c.Domain = "" }, thin: true, own: true},
 	{name: "company.industry", forget: func(c *Company) { c.Industry = "" }, thin: true},
 	{name: "company.description", forget: func(c *Company) { c.Description = "" }},
 	{name: "company.employee_count", forget: func(c *Company) { c.Employees = 0 }},
@@ -151,7 +153,7 @@ func (w World) companyAt(vendor string, k Knowledge, c Company) (Company, Found)
 func forget[T any](d dice, k Knowledge, found Found, fields []field[T], subject *T) {
 	for _, f := range fields {
 		gaps, ok := k.Attributes[f.name]
-		if !ok {
+		if !ok && !f.own {
 			gaps = k.Gaps
 		}
 		if found == Thin && !f.thin || d.share(f.roll) < gaps {
