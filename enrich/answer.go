@@ -55,6 +55,7 @@ const (
 	ReasonNoSource          = "no_provider"          // no provider supplies the attribute
 	ReasonRoleAddress       = "role_address"         // the account buys nothing for them
 	ReasonDisposableAddress = "disposable_address"   // likewise
+	ReasonPriced            = "priced"               // it has a price of its own: name it in fields
 	ReasonNoAddress         = "no_address"           // a domain was asked
 	ReasonMailProvider      = "mail_provider_domain" // the domain is no company's
 	ReasonCacheOnly         = "cache_only"           // the caller wanted no vendor asked

@@ -21,7 +21,13 @@ type looked struct {
 // add joins what a flight found. Every need that a failed flight left unmet
 // has a reason afterwards, so that no failure can look like an absence.
 func (l *looked) add(needs []Need, found Found, shared bool) {
-	l.record = l.record.Join(found.Record)
+	l.record = l.record.Join(found.Record).Join(found.Recalled)
+	if !found.Recalled.IsEmpty() {
+		l.recalled = l.recalled.Join(found.Recalled)
+		if l.tier == NoTier {
+			l.tier = RedisTier
+		}
+	}
 	for _, attempt := range found.Attempts {
 		attempt.Shared = shared
 		l.attempts = append(l.attempts, attempt)
@@ -119,9 +125,13 @@ func (s *Service) gap(question question, attribute Attribute, looked looked) Gap
 	if reason, failed := looked.failed[attribute]; failed {
 		return Gap{Kind: GapFailed, Reason: reason}
 	}
-	sources := s.Finder.Sources(question.account, attribute)
+	sources := s.sources(question, attribute)
 	if len(sources) == 0 {
-		return Gap{Kind: GapNotAsked, Reason: ReasonNoSource}
+		reason := ReasonNoSource
+		if len(s.Finder.Sources(question.account, attribute)) > 0 {
+			reason = ReasonPriced
+		}
+		return Gap{Kind: GapNotAsked, Reason: reason}
 	}
 	if _, open := s.Config.Freshness.need(looked.record, attribute, sources, question.now, question.maxAge); open && question.cache == CacheOnly {
 		return Gap{Kind: GapNotAsked, Reason: ReasonCacheOnly}

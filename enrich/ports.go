@@ -15,6 +15,12 @@ type Recall interface {
 	// Remember joins the record with what is remembered, to be kept until the
 	// given time at most.
 	Remember(ctx context.Context, key email.Key, record Record, until time.Time)
+	// Lease waits until this process is the one of all replicas to ask providers
+	// about a subject, or until another has brought what enough accepts. It
+	// returns all that is known by then, and what gives the lease back, which
+	// Remember does as well. It waits for half of ctx's time at most and goes
+	// on without a lease then.
+	Lease(ctx context.Context, key email.Key, enough func(Record) bool) (known Record, release func())
 	// Forget drops a subject from every tier; the error says that a tier could
 	// not be reached.
 	Forget(ctx context.Context, key email.Key) error
@@ -25,6 +31,9 @@ type Finder interface {
 	// Sources lists the providers that can supply an attribute to an account,
 	// in the listed order.
 	Sources(account Account, a Attribute) []string
+	// Included lists those of Sources that supply the attribute without a price
+	// of its own: what has one is bought only for who names it.
+	Included(account Account, a Attribute) []string
 	// Find asks for what is needed, until ctx ends at the latest.
 	Find(ctx context.Context, ask Ask) Found
 }
@@ -42,10 +51,12 @@ type Ask struct {
 	IdempotencyKey string
 }
 
-// Found is what the router found.
+// Found is what a look-up found.
 type Found struct {
 	// Record of all facts, absences included, that vendors stated.
-	Record   Record
+	Record Record
+	// Recalled is what another replica brought meanwhile.
+	Recalled Record
 	Attempts []Attempt
 	// Failed tells for a need without an authoritative answer why: a vendor's
 	// outcome or one of the Reason words.
@@ -64,6 +75,11 @@ func (NoRecall) Recall(context.Context, email.Key) (Record, Tier) { return Recor
 
 // Remember forgets at once.
 func (NoRecall) Remember(context.Context, email.Key, Record, time.Time) {}
+
+// Lease lets everybody ask.
+func (NoRecall) Lease(context.Context, email.Key, func(Record) bool) (Record, func()) {
+	return Record{}, func() {}
+}
 
 // Forget has nothing to forget.
 func (NoRecall) Forget(context.Context, email.Key) error { return nil }

@@ -87,10 +87,7 @@ func (s *Service) look(ctx context.Context, question question, part part) looked
 	recalled, tier := s.recall(ctx, key)
 	result := looked{record: recalled, recalled: recalled, tier: tier}
 
-	counts := recalled
-	if question.cache == CacheRefresh {
-		counts = Record{}
-	}
+	counts := question.counting(recalled)
 	needs := s.needs(question, part, counts)
 	if question.cache == CacheOnly || len(needs) == 0 {
 		return result
@@ -110,15 +107,22 @@ func (s *Service) look(ctx context.Context, question question, part part) looked
 		if err != nil || !shared {
 			return result
 		}
-		counts = counts.Join(found.Record)
+		counts = counts.Join(found.Record).Join(found.Recalled)
 		needs = s.needs(question, part, counts)
 	}
 	return result
 }
 
-// find has the router ask providers, and remembers what they said before
-// anybody is answered.
+// find has the router ask providers, for all replicas once, and remembers what
+// they said before anybody is answered.
 func (s *Service) find(ctx context.Context, question question, part part, needs []Need) Found {
+	key := part.subject.Key()
+	unmet := func(known Record) []Need { return s.needs(question, part.only(needs), question.counting(known)) }
+	known, release := s.Cache.Lease(ctx, key, func(known Record) bool { return len(unmet(known)) == 0 })
+	defer release()
+	if needs = unmet(known); len(needs) == 0 {
+		return Found{Recalled: known}
+	}
 	found := s.Finder.Find(ctx, Ask{
 		Subject:        part.subject,
 		Needs:          needs,
@@ -128,8 +132,9 @@ func (s *Service) find(ctx context.Context, question question, part part, needs 
 		IdempotencyKey: question.idempotencyKey,
 	})
 	if !found.Record.IsEmpty() {
-		s.remember(ctx, part.subject.Key(), found.Record)
+		s.remember(ctx, key, found.Record)
 	}
+	found.Recalled = known
 	return found
 }
 
@@ -137,10 +142,19 @@ func (s *Service) find(ctx context.Context, question question, part part, needs 
 func (s *Service) needs(question question, part part, counts Record) []Need {
 	var needs []Need
 	for _, attribute := range part.wanted {
-		sources := s.Finder.Sources(question.account, attribute)
+		sources := s.sources(question, attribute)
 		if need, missing := s.Config.Freshness.need(counts, attribute, sources, time.Now(), question.maxAge); missing {
 			needs = append(needs, need)
 		}
 	}
 	return needs
+}
+
+// sources lists the providers that may be asked for an attribute. Without being
+// named, an attribute is not bought where it has a price of its own.
+func (s *Service) sources(question question, attribute Attribute) []string {
+	if question.named {
+		return s.Finder.Sources(question.account, attribute)
+	}
+	return s.Finder.Included(question.account, attribute)
 }

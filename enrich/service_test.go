@@ -21,6 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type memory struct {
 	mu      sync.Mutex
 	records map[string]Record
+	brought Record // by another replica, while its lease was waited for
 }
 
 func (m *memory) Recall(_ context.Context, key email.Key) (Record, Tier) {
@@ -39,6 +40,11 @@ func (m *memory) Remember(_ context.Context, key email.Key, record Record, _ tim
 	m.records[key.Reveal()] = m.records[key.Reveal()].Join(record)
 }
 
+func (m *memory) Lease(ctx context.Context, key email.Key, _ func(Record) bool) (Record, func()) {
+	known, _ := m.Recall(ctx, key)
+	return known.Join(m.brought), func() {}
+}
+
 func (m *memory) Forget(context.Context, email.Key) error { return nil }
 
 // finder answers with what its function says, and notes what it was asked.
@@ -46,10 +52,18 @@ type finder struct {
 	mu      sync.Mutex
 	asks    []Ask
 	sources []string
+	priced  []Attribute // have a price of their own
 	find    func(context.Context, Ask) Found
 }
 
 func (f *finder) Sources(Account, Attribute) []string { return f.sources }
+
+func (f *finder) Included(_ Account, a Attribute) []string {
+	if slices.Contains(f.priced, a) {
+		return nil
+	}
+	return f.sources
+}
 
 func (f *finder) Find(ctx context.Context, ask Ask) Found {
 	f.mu.Lock()
@@ -405,6 +419,53 @@ func TestWhoIsNotAskedAbout(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestPricedAttributesAreBoughtOnlyByName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, knows)
+		finder.priced = []Attribute{"person.mobile_phone"}
+		answer := mustEnrich(t, service, Request{Email: "jane@acme.example"})
+		if want := (Gap{Kind: GapNotAsked, Reason: ReasonPriced}); answer.Gaps["person.mobile_phone"] != want {
+			t.Errorf("gap = %+v", answer.Gaps["person.mobile_phone"])
+		}
+		answer = mustEnrich(t, service, Request{Email: "jane@acme.example", Wanted: finder.priced})
+		if answer.Completeness != Complete {
+			t.Errorf("answer to who names it = %+v", answer)
+		}
+	})
+}
+
+func TestRefreshAsksAgainForWhatIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, knows)
+		mustEnrich(t, service, titleOfJane)
+		time.Sleep(time.Second)
+		request := titleOfJane
+		request.Cache = CacheRefresh
+		answer := mustEnrich(t, service, request)
+		if age := time.Since(answer.Found["person.title"].Fact.FetchedAt); age != 0 || len(finder.asks) != 2 {
+			t.Errorf("the value is %s old after %d asks", age, len(finder.asks))
+		}
+	})
+}
+
+func TestWhatAnotherReplicaBroughtIsNotAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, knows)
+		service.Cache.(*memory).brought = NewRecord(Fact{
+			Attribute: "person.title", State: StateValue, Value: TextValue("brought"), Source: "first", FetchedAt: time.Now(),
+		})
+		request := titleOfJane
+		request.Wanted = []Attribute{"person.title", "person.city"}
+		answer := mustEnrich(t, service, request)
+		if title := answer.Found["person.title"]; title.Tier != RedisTier || title.Fact.Value.Text() != "brought" {
+			t.Errorf("title = %+v", title)
+		}
+		if asked := finder.asked(); len(asked) != 1 || !slices.Equal(asked[0], []Attribute{"person.city"}) {
+			t.Errorf("asked for %v, want the city alone", asked)
+		}
+	})
 }
 
 func TestBadRequestsEndBeforeAnyVendor(t *testing.T) {

@@ -20,6 +20,7 @@ type question struct {
 	person         part
 	company        part
 	notAsked       map[Attribute]string // wanted, but nobody is asked, and why
+	named          bool                 // the caller named the attributes
 	lane           Lane
 	budget         time.Duration
 	maxAge         time.Duration
@@ -35,6 +36,24 @@ type part struct {
 	wanted  []Attribute
 }
 
+// only returns the part of what the needs want.
+func (p part) only(needs []Need) part {
+	narrowed := part{subject: p.subject}
+	for _, need := range needs {
+		narrowed.wanted = append(narrowed.wanted, need.Attribute)
+	}
+	return narrowed
+}
+
+// counting returns the facts that count as known: all of them, unless the
+// caller wants vendors asked again.
+func (q *question) counting(known Record) Record {
+	if q.cache != CacheRefresh {
+		return known
+	}
+	return known.Keep(func(fact Fact) bool { return !fact.FetchedAt.Before(q.now) })
+}
+
 // understand reads the request. A bad one ends here, before any cache or
 // vendor sees it.
 func (s *Service) understand(ctx context.Context, request Request) (question, error) {
@@ -44,6 +63,7 @@ func (s *Service) understand(ctx context.Context, request Request) (question, er
 		budget:         request.Budget,
 		maxAge:         request.MaxAge,
 		cache:          request.Cache,
+		named:          len(request.Wanted) > 0,
 		idempotencyKey: request.IdempotencyKey,
 		now:            time.Now(),
 	}
