@@ -19,6 +19,8 @@ type Config struct {
 	// Redis each takes its part of every limit, and what an idle one does not
 	// use is wasted. With Redis it has no effect. Default 1.
 	Replicas int `yaml:"replicas"`
+	// Redis shares quotas among replicas. Default none.
+	Redis RedisConfig `yaml:"redis"`
 	// Guard covers the spread of the way to a vendor and doubt about the
 	// vendor's clock: so long before and after the edge of a window a call
 	// counts in both. Longer wastes a little of short windows; shorter risks
@@ -70,6 +72,7 @@ func (c Config) WithDefaults() Config {
 	setDefault(&c.MaxWaiting, 1<<15)
 	setDefault(&c.MaxCall, 5*time.Minute)
 	setDefault(&c.MaxPause, 24*time.Hour)
+	c.Redis = c.Redis.withDefaults()
 	c.Guard = max(c.Guard, 0)
 	c.Reserve = max(c.Reserve, 0)
 	return c
@@ -95,6 +98,9 @@ func (c Config) Validate() (problems []error) {
 	report(c.MaxWaiting < 0, "max_waiting: %d is negative", c.MaxWaiting)
 	report(c.MaxCall < 0, "max_call: %s is negative", c.MaxCall)
 	report(c.MaxPause < 0, "max_pause: %s is negative", c.MaxPause)
+	for _, problem := range c.Redis.validate() {
+		problems = append(problems, fmt.Errorf("redis.%w", problem))
+	}
 	seen := map[[2]string]bool{}
 	for i, limit := range c.Caps {
 		_, err := time.LoadLocation(limit.Zone)

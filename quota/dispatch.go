@@ -18,6 +18,7 @@ func (s *scheduler) dispatch(now time.Time) {
 	wake := never
 	switch {
 	case s.waiting == 0:
+		s.source.rest(now)
 	case s.pause.active(now):
 		if !s.pause.Until.IsZero() {
 			wake = s.pause.Until
@@ -45,15 +46,11 @@ func (s *scheduler) pass(now time.Time) (wake time.Time) {
 		if q == nil {
 			return wake
 		}
-		got, at, sure, ok := s.source.take(now, q.class, s.demand(now, place, s.waiting))
+		got, again, not, ok := s.source.take(now, q.class, s.demand(now, place, s.waiting))
 		if !ok {
 			q.blocked = true
-			if at.Before(wake) {
-				wake = at
-			}
-			if sure {
-				s.expel(q, at)
-			}
+			wake = earliest(wake, again)
+			s.expel(q, not)
 			continue
 		}
 		w := q.head()

@@ -66,14 +66,14 @@ func (r *result) p95(account string) time.Duration {
 	return waits[min(len(waits)*95/100, len(waits)-1)]
 }
 
-// drain sends the leads of one account, spread over the replicas in turn, and
+// drain sends the leads of one account, each to the replica that enter says, and
 // waits until all are done.
-func drain(v *vendor, leads int, replicas ...*quota.Keeper) *result {
+func drain(v *vendor, leads int, enter func(i int) *quota.Keeper) *result {
 	r := newResult(v)
 	var all sync.WaitGroup
 	for i := range leads {
 		all.Go(func() {
-			r.lead(context.Background(), replicas[i%len(replicas)], acme(enrich.Bulk, "big"))
+			r.lead(context.Background(), enter(i), acme(enrich.Bulk, "big"))
 		})
 	}
 	all.Wait()
@@ -116,3 +116,10 @@ func idealFixed(began time.Time, n, amount int, length time.Duration) time.Durat
 	windows := (n + amount - 1) / amount
 	return rest + time.Duration(windows-2)*length
 }
+
+func idealMinute(began time.Time, n int) time.Duration {
+	return idealFixed(began, n, 600, time.Minute)
+}
+
+// idealBucket is the least time at 10/s with a burst of 20.
+func idealBucket(_ time.Time, n int) time.Duration { return time.Duration(n-20) * time.Second / 10 }

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/enrichd/enrichd/enrich"
 )
@@ -21,6 +24,10 @@ type Keeper struct {
 	log      *slog.Logger
 	money    *money
 
+	redis      redis.UniversalClient // nil: this process keeps quotas alone
+	pauses     *redis.PubSub
+	listening  sync.WaitGroup
+	replica    string
 	changing   sync.Mutex // serializes Apply and Close
 	schedulers atomic.Pointer[map[string]*scheduler]
 }
@@ -29,6 +36,7 @@ type Keeper struct {
 type Options struct {
 	Observer Observer     // nil: [Nobody]
 	Log      *slog.Logger // nil: the default logger
+	Dialer   Dialer       // to Redis; nil: the usual one
 }
 
 // New keeps the limits of the named providers. A provider without limits is
@@ -38,19 +46,30 @@ func New(config Config, limits map[string][]enrich.Limit, options Options) (*Kee
 	if problems := config.Validate(); len(problems) > 0 {
 		return nil, fmt.Errorf("quota: %w", errors.Join(problems...))
 	}
-	k := &Keeper{config: config.WithDefaults(), observer: options.Observer, log: options.Log}
+	k := &Keeper{config: config.WithDefaults(), observer: options.Observer, log: options.Log, replica: rand.Text()}
 	if k.observer == nil {
 		k.observer = Nobody{}
 	}
 	if k.log == nil {
 		k.log = slog.Default()
 	}
+	if k.config.Redis.enabled() {
+		client, err := k.config.Redis.connect(options.Dialer)
+		if err != nil {
+			return nil, fmt.Errorf("quota: redis: %w", err)
+		}
+		k.redis = client
+		k.pauses = client.Subscribe(context.Background(), k.channel())
+	}
 	k.money = newMoney(k.config.Caps, nil)
 	k.schedulers.Store(&map[string]*scheduler{})
 	if err := k.Apply(limits); err != nil {
-		return nil, err
+		return nil, errors.Join(err, k.Close())
 	}
-	if k.config.Replicas > 1 {
+	if k.redis != nil {
+		k.listening.Go(k.listen)
+	}
+	if k.redis == nil && k.config.Replicas > 1 {
 		k.log.Warn("quota: no Redis is configured; every replica gets a fixed part of each limit, and what an idle one does not use is lost",
 			"replicas", k.config.Replicas)
 	}
@@ -83,7 +102,7 @@ func (k *Keeper) Apply(limits map[string][]enrich.Limit) error {
 			s.apply(rules)
 			after[provider] = s
 		} else {
-			after[provider] = newScheduler(provider, k.config, k.observer, rules)
+			after[provider] = newScheduler(provider, k.parts(provider), rules)
 		}
 	}
 	k.schedulers.Store(&after)
@@ -95,8 +114,22 @@ func (k *Keeper) Apply(limits map[string][]enrich.Limit) error {
 	return nil
 }
 
+// parts are what a provider's scheduler works with.
+func (k *Keeper) parts(provider string) schedulerParts {
+	parts := schedulerParts{config: k.config, observer: k.observer, replica: k.replica}
+	if k.redis != nil {
+		// The braces keep all keys of a provider in one slot of a cluster.
+		parts.channel = k.channel()
+		parts.store = &store{client: k.redis, key: k.config.Redis.Prefix + "quota:{v:" + provider + "}"}
+	}
+	return parts
+}
+
 // part is this process's part of the limits.
 func (k *Keeper) part(rules []rule) []rule {
+	if k.redis != nil {
+		return rules
+	}
 	for i := range rules {
 		rules[i] = rules[i].divide(int64(k.config.Replicas))
 	}
@@ -173,5 +206,21 @@ func (k *Keeper) Close() error {
 	for _, s := range *k.schedulers.Load() {
 		s.close()
 	}
-	return nil
+	if k.redis == nil {
+		return nil
+	}
+	err := errors.Join(k.pauses.Close(), k.redis.Close())
+	k.listening.Wait()
+	return err
+}
+
+// channel is where replicas tell each other of pauses.
+func (k *Keeper) channel() string { return k.config.Redis.Prefix + "quota:pauses" }
+
+// listen hears of pauses until the subscription is closed. Messages are lost
+// while the connection is; what was missed comes with the next answers.
+func (k *Keeper) listen() {
+	for message := range k.pauses.Channel() {
+		k.hear(message.Payload)
+	}
 }

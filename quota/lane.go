@@ -1,6 +1,11 @@
 package quota
 
-import "github.com/enrichd/enrichd/enrich"
+import (
+	"hash/fnv"
+	"strconv"
+
+	"github.com/enrichd/enrichd/enrich"
+)
 
 // lanes is how many lanes there are; the first is the most urgent.
 const lanes = 3
@@ -41,9 +46,17 @@ type lane struct {
 type account struct {
 	name    string
 	weight  float64
+	spread  float64 // at how many replicas it waits
 	turn    float64
 	flows   int
 	waiting int
+}
+
+// hash names the account to other replicas.
+func (a *account) hash() string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(a.name))
+	return strconv.FormatUint(h.Sum64(), 36)
 }
 
 // maxIdle is how many accounts are remembered that do not wait.
@@ -57,7 +70,7 @@ const maxWeight = 1000
 func (l *lane) account(name string, weight int) *account {
 	a := l.accounts[name]
 	if a == nil {
-		a = &account{name: name, turn: l.clock}
+		a = &account{name: name, turn: l.clock, spread: 1}
 		l.accounts[name] = a
 	}
 	if a.flows == 0 {
@@ -109,7 +122,7 @@ func (l *lane) sweep() {
 func (l *lane) serve(f *flow) {
 	start := max(f.turn, l.clock)
 	l.clock = start
-	f.account.turn = max(f.account.turn, start) + 1/f.account.weight
+	f.account.turn = max(f.account.turn, start) + f.account.spread/f.account.weight
 }
 
 // ahead is how many of the lane's waiters are likely served before a new one of

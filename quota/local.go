@@ -10,40 +10,29 @@ import (
 type source interface {
 	// begin starts a pass: who asks first in it goes before who asks later.
 	begin()
-	// take spends one call of the class, from all limits or from none. If there
-	// is none now, ok is false and at is when to ask again; if that is sure it
-	// cannot be earlier unless something is given back.
-	take(now time.Time, c *class, d demand) (s spent, at time.Time, sure, ok bool)
+	// take spends one call of the class, from all limits or from none. If none
+	// can begin now, ok is false and wake is when to ask again; before not, if
+	// it is set, none can begin unless something is given back.
+	take(now time.Time, c *class, d demand) (what spent, wake, not time.Time, ok bool)
 	// finish ends a call. One that was never sent goes back.
-	finish(now time.Time, s spent, sent bool, states []enrich.LimitState)
-	// estimate is when the last of so many calls can begin, zero if nobody
-	// knows.
+	finish(now time.Time, what spent, sent bool, states []enrich.LimitState)
+	// rest is told that nobody waits.
+	rest(now time.Time)
+	// estimate is when the last of so many calls can begin, as far as is known.
 	estimate(now time.Time, c *class, calls int64, d demand) time.Time
 	// fits tells whether such a call can ever begin.
 	fits(c *class) bool
 	// apply changes the limits; what was spent stays spent.
-	apply(now time.Time, rules []rule, guard time.Duration)
+	apply(now time.Time, rules []rule)
+	// setGuard changes the guard.
+	setGuard(now time.Time, guard time.Duration)
+	// pause and resume are told what holds for all replicas.
+	pause(now time.Time, p Pause, surprise bool)
+	resume(now time.Time)
+	// close ends what the source has under way.
+	close()
 	// levels describes the limits.
 	levels(now time.Time) []Level
-}
-
-// class is calls that take the same from every limit.
-type class struct {
-	classKey
-	queues [lanes]*queue
-	uses   []use // of the local source, since its limits changed last
-	age    int   // of uses
-}
-
-type classKey struct {
-	operation string
-	entities  int64
-}
-
-// spent is what one call took.
-type spent struct {
-	at   time.Time
-	uses []use
 }
 
 // use is how many units of a limit a call takes.
@@ -63,6 +52,7 @@ type limit struct {
 // local is a source that counts by itself.
 type local struct {
 	limits  []*limit
+	guard   time.Duration
 	maxCall time.Duration
 	age     int // how often the limits changed
 	pass    int
@@ -71,8 +61,8 @@ type local struct {
 var _ source = (*local)(nil)
 
 func newLocal(now time.Time, rules []rule, guard, maxCall time.Duration) *local {
-	l := &local{maxCall: maxCall}
-	l.apply(now, rules, guard)
+	l := &local{guard: guard, maxCall: maxCall}
+	l.apply(now, rules)
 	return l
 }
 
@@ -91,9 +81,9 @@ func (l *local) uses(c *class) []use {
 	return c.uses
 }
 
-func (l *local) take(now time.Time, c *class, d demand) (spent, time.Time, bool, bool) {
+func (l *local) take(now time.Time, c *class, d demand) (what spent, wake, not time.Time, ok bool) {
 	uses := l.uses(c)
-	latest, certain := now, true
+	wake = now
 	for _, use := range uses {
 		at, sure := use.limit.ready(now, use.units, d)
 		if use.limit.pass == l.pass && use.limit.till.After(now) {
@@ -102,17 +92,20 @@ func (l *local) take(now time.Time, c *class, d demand) (spent, time.Time, bool,
 			// Smaller calls behind this one would eat up what it waits for.
 			use.limit.pass, use.limit.till = l.pass, at
 		}
-		if at.After(latest) {
-			latest, certain = at, sure
+		if at.After(wake) {
+			wake = at
+		}
+		if sure && at.After(now) && at.After(not) {
+			not = at
 		}
 	}
-	if latest.After(now) {
-		return spent{}, latest, certain, false
+	if wake.After(now) {
+		return spent{}, wake, not, false
 	}
 	for _, use := range uses {
 		use.limit.take(now, use.units, d)
 	}
-	return spent{at: now, uses: uses}, now, true, true
+	return spent{at: now, uses: uses}, now, not, true
 }
 
 func (l *local) finish(now time.Time, s spent, sent bool, states []enrich.LimitState) {
@@ -147,14 +140,26 @@ func (l *local) fits(c *class) bool {
 	return true
 }
 
-func (l *local) apply(now time.Time, rules []rule, guard time.Duration) {
+func (l *local) apply(now time.Time, rules []rule) {
 	old := l.limits
 	l.age++
 	l.limits = nil
 	for _, r := range rules {
-		l.limits = append(l.limits, succeed(now, old, r, guard, l.maxCall))
+		l.limits = append(l.limits, succeed(now, old, r, l.guard, l.maxCall))
 	}
 }
+
+func (l *local) setGuard(now time.Time, guard time.Duration) {
+	l.guard = guard
+	for _, limit := range l.limits {
+		limit.window.apply(now, limit.rule, guard)
+	}
+}
+
+func (l *local) rest(time.Time)               {}
+func (l *local) pause(time.Time, Pause, bool) {}
+func (l *local) resume(time.Time)             {}
+func (l *local) close()                       {}
 
 // succeed returns the limit for a rule: the old limit of that name, or of
 // another name with the same meaning, goes on with what was spent. One whose

@@ -52,21 +52,31 @@ func (p Pause) surprises() bool {
 	return p.Reason == enrich.PausedByHint || p.Reason == enrich.PausedByDefault
 }
 
-// setPause closes the provider. The longer of two pauses holds. A pause because
-// the vendor refused what the account allowed makes the guard grow, once for all
-// refusals of that time.
+// setPause closes the provider for all replicas. The longer of two pauses holds.
+// A pause because the vendor refused what the account allowed makes the guard
+// grow, once for all refusals of that time.
 func (s *scheduler) setPause(p Pause) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	p = p.clamp(now, s.config.MaxPause)
-	if p.surprises() && !s.pause.active(now) && s.guard.grow(now) {
-		s.source.apply(now, s.rules, s.guard.now)
-		s.observer.Surprised(s.provider)
-	}
 	if !p.active(now) || s.pause.active(now) && !p.longer(s.pause) {
 		return
 	}
+	surprise := p.surprises() && !s.pause.active(now)
+	if surprise {
+		s.observer.Surprised(s.provider)
+		if s.guard.grow(now) {
+			s.source.setGuard(now, s.guard.now)
+		}
+	}
+	s.source.pause(now, p, surprise)
+	s.shut(now, p)
+	s.dispatch(now)
+}
+
+// shut begins a pause: who cannot wait that long is refused.
+func (s *scheduler) shut(now time.Time, p Pause) {
 	s.pause = p
 	s.observer.Paused(s.provider, p.Reason, p.Until)
 	for _, q := range slices.Clone(s.queues) {
@@ -74,7 +84,12 @@ func (s *scheduler) setPause(p Pause) {
 			s.refuse(w, &Refusal{Provider: s.provider, Reason: enrich.ReasonPaused, ReadyAt: p.Until, Pause: p.Reason})
 		}
 	}
-	s.dispatch(now)
+}
+
+// open ends a pause.
+func (s *scheduler) open() {
+	s.pause = Pause{}
+	s.observer.Paused(s.provider, "", time.Time{})
 }
 
 // hopeless is a waiter that must leave before the pause ends; nil: there is
@@ -91,14 +106,15 @@ func (q *queue) hopeless(p Pause) *waiter {
 	return nil
 }
 
-// resume ends a pause of whatever reason.
+// resume ends a pause of whatever reason, for all replicas.
 func (s *scheduler) resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.pause == (Pause{}) {
+	now := time.Now()
+	if !s.pause.active(now) {
 		return
 	}
-	s.pause = Pause{}
-	s.observer.Paused(s.provider, "", time.Time{})
-	s.dispatch(time.Now())
+	s.open()
+	s.source.resume(now)
+	s.dispatch(now)
 }

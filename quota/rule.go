@@ -166,6 +166,11 @@ func (r rule) sameAs(other rule) bool {
 		slices.Equal(r.Operations, other.Operations)
 }
 
+// equal tells whether both are the same limit.
+func (r rule) equal(other rule) bool {
+	return r.Name == other.Name && r.Amount == other.Amount && r.Burst == other.Burst && r.sameAs(other)
+}
+
 // capacity is the most that one call can take.
 func (r rule) capacity() int64 {
 	if r.Shape == enrich.TokenBucket {

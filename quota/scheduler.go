@@ -27,7 +27,6 @@ type scheduler struct {
 	running  int // permits that are not over
 	pause    Pause
 	guard    guard
-	rules    []rule
 	timer    *time.Timer
 	interact time.Time // when an interactive caller last asked
 	born     time.Time
@@ -37,21 +36,36 @@ type scheduler struct {
 // maxClasses bounds the classes that are remembered while nobody waits in them.
 const maxClasses = 256
 
-func newScheduler(provider string, config Config, observer Observer, rules []rule) *scheduler {
+// schedulerParts are a scheduler's collaborators.
+type schedulerParts struct {
+	config   Config
+	observer Observer
+	store    *store // nil: this process counts alone
+	replica  string
+	channel  string
+}
+
+func newScheduler(provider string, parts schedulerParts, rules []rule) *scheduler {
 	now := time.Now()
 	s := &scheduler{
-		provider: provider, config: config, observer: observer,
+		provider: provider, config: parts.config, observer: parts.observer,
 		classes: map[classKey]*class{},
-		guard:   guard{configured: config.Guard, now: config.Guard},
-		rules:   rules,
+		guard:   guard{configured: parts.config.Guard, now: parts.config.Guard},
 		born:    now,
 	}
 	for i := range s.lanes {
 		s.lanes[i] = &lane{accounts: map[string]*account{}}
 	}
-	s.source = newLocal(now, rules, config.Guard, config.MaxCall)
 	s.timer = time.AfterFunc(time.Hour, s.dispatchLater)
 	s.timer.Stop()
+	if parts.store == nil {
+		s.source = newLocal(now, rules, parts.config.Guard, parts.config.MaxCall)
+		return s
+	}
+	s.source = newShared(now, sharedParts{
+		store: parts.store, config: parts.config, replica: parts.replica, observer: parts.observer,
+		provider: provider, channel: parts.channel, lock: &s.mu, host: s,
+	}, rules)
 	return s
 }
 
@@ -224,7 +238,7 @@ func (s *scheduler) finish(what spent, sent bool, states []enrich.LimitState) {
 	s.running--
 	s.source.finish(now, what, sent, states)
 	if s.guard.shrink(now) {
-		s.source.apply(now, s.rules, s.guard.now)
+		s.source.setGuard(now, s.guard.now)
 	}
 	s.dispatch(now)
 }
@@ -234,18 +248,18 @@ func (s *scheduler) apply(rules []rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	s.rules = rules
-	s.source.apply(now, rules, s.guard.now)
+	s.source.apply(now, rules)
 	s.dispatch(now)
 }
 
-// close refuses all who wait and all who come.
+// close refuses all who wait and all who come, and ends the source.
 func (s *scheduler) close() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
 	for len(s.queues) > 0 {
 		s.refuse(s.queues[0].head(), &Refusal{Provider: s.provider, Reason: enrich.ReasonNoSource})
 	}
 	s.timer.Stop()
+	s.mu.Unlock()
+	s.source.close()
 }

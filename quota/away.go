@@ -1,0 +1,106 @@
+package quota
+
+import "time"
+
+// away is what a replica may do while Redis does not answer: go on for a minute
+// with four fifths of the calls it had, then nothing until Redis is back.
+type away struct {
+	since time.Time // zero: Redis answers
+	retry time.Time // not to be asked before
+	rate  float64   // calls per second
+	due   time.Time // when the next call may begin
+	left  int64     // of what long windows had left
+	meter meter
+}
+
+const (
+	// awayFor is how long a replica goes on without Redis.
+	awayFor = time.Minute
+	// awayPart is the part of its calls with which it goes on.
+	awayPart = 0.8
+	// awayRetry is how often Redis is tried.
+	awayRetry = time.Second
+)
+
+// begin is told of a failure. fair is the replica's part of what the limits
+// allow per second, left its part of what long windows have.
+func (a *away) begin(now time.Time, fair float64, left int64) {
+	a.retry = now.Add(awayRetry)
+	if a.since.IsZero() {
+		a.since, a.due, a.left = now, now, left
+		a.rate = awayPart * min(fair, a.meter.perSecond(now))
+	}
+}
+
+func (a *away) end() { a.since, a.retry = time.Time{}, time.Time{} }
+
+// resting tells whether Redis is not to be tried yet.
+func (a *away) resting(now time.Time) bool { return now.Before(a.retry) }
+
+// lasts tells whether calls may go on.
+func (a *away) lasts(now time.Time) bool {
+	return !a.since.IsZero() && now.Sub(a.since) < awayFor && a.rate > 0 && a.left > 0
+}
+
+// spend takes one call if one may begin now.
+func (a *away) spend(now time.Time) bool {
+	if !a.lasts(now) || now.Before(a.due) {
+		return false
+	}
+	a.due = now.Add(time.Duration(float64(time.Second) / a.rate))
+	a.left--
+	return true
+}
+
+// wake is when to look again; never while Redis answers.
+func (a *away) wake(now time.Time) time.Time {
+	switch {
+	case a.since.IsZero():
+		return never
+	case a.lasts(now):
+		return earliest(a.due, a.retry)
+	}
+	return a.retry
+}
+
+// note counts a call.
+func (a *away) note(now time.Time) { a.meter.note(now) }
+
+// meter counts calls of the last seconds.
+type meter struct {
+	counts [meterSeconds]int64
+	second int64
+	began  int64
+}
+
+const meterSeconds = 10
+
+func (m *meter) note(now time.Time) {
+	m.roll(now)
+	m.counts[m.second%meterSeconds]++
+}
+
+func (m *meter) roll(now time.Time) {
+	second := now.Unix()
+	if m.began == 0 || second < m.second || second-m.second >= meterSeconds {
+		if m.began == 0 || second-m.second >= 2*meterSeconds {
+			m.began = second
+		}
+		m.counts, m.second = [meterSeconds]int64{}, second
+		return
+	}
+	for m.second < second {
+		m.second++
+		m.counts[m.second%meterSeconds] = 0
+	}
+}
+
+// perSecond is the mean of the last seconds.
+func (m *meter) perSecond(now time.Time) float64 {
+	m.roll(now)
+	sum := int64(0)
+	for _, n := range m.counts {
+		sum += n
+	}
+	return float64(sum) / float64(min(meterSeconds, max(1, now.Unix()-m.began)))
+}

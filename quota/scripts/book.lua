@@ -1,0 +1,195 @@
+-- book reports what a replica did, and books calls ahead for it: from the first
+-- moment at which every limit has room, so many as are due to it. The reply is
+--   { status, now, epoch, seq, pause end, pause reason, guard, share, room,
+--     start, gap, n, late, till, allowed places, lefts, memos, spreads }
+-- with the status granted, full (nothing before start), none (nothing wanted),
+-- paused, or lost (the state does not know what the replica knows: say it).
+local order = cjson.decode(ARGV[1])
+local mine = 'r:' .. order.replica
+
+local known_seq = tonumber(state.seq or '0')
+local restoring = false
+if order.epoch ~= '' and (state.epoch ~= order.epoch or known_seq < order.seen) then
+  if not order.memos then return { 'lost', now } end
+  restoring = true
+end
+if not state.epoch then
+  put('epoch', order.fresh)
+  put('born', int(now))
+end
+known_seq = math.max(known_seq, order.seen) + 1
+put('seq', int(known_seq))
+
+-- Who else is about: r: says when a replica was seen, until when its report
+-- counts, how many callers wait there, and its last lease; a: which accounts.
+local mine_accounts = {}
+for i, id in ipairs(order.accounts) do mine_accounts[i] = id .. ':' .. order.weights[i] end
+local active, waiting, spread, weights = 0, 0, {}, {}
+local function count_accounts(text)
+  for id, weight in string.gmatch(text or '', '(%S+):(%d+)') do
+    spread[id] = (spread[id] or 0) + 1
+    weights[id] = math.max(weights[id] or 0, tonumber(weight))
+  end
+end
+for field, value in pairs(state) do
+  local other = string.match(field, '^r:(.+)$')
+  if other and other ~= order.replica then
+    local r = numbers(value)
+    if now - r[1] > 60e6 and now > r[2] then
+      drop(field)
+      drop('a:' .. other)
+    elseif r[3] > 0 and now <= r[2] then
+      active, waiting = active + 1, waiting + r[3]
+      count_accounts(state['a:' .. other])
+    end
+  end
+end
+active, waiting = active + 1, waiting + order.waiting
+put('a:' .. order.replica, table.concat(mine_accounts, ' '))
+count_accounts(state['a:' .. order.replica])
+
+-- A replica's share of the calls is that of its accounts, each of which is
+-- divided among the replicas where it waits.
+local share, spreads = 1 / active, {}
+if #order.accounts > 0 then
+  local own, all = 0, 0
+  for _, weight in pairs(weights) do all = all + weight end
+  for i, id in ipairs(order.accounts) do
+    own = own + weights[id] / spread[id]
+    spreads[i] = spread[id]
+  end
+  share = own / all
+end
+
+local last_interactive = tonumber(state.interactive or '0')
+if order.interactive >= 0 and now - order.interactive > last_interactive then
+  last_interactive = now - order.interactive
+  put('interactive', int(last_interactive))
+end
+
+-- A pause may be new, and so may be that the vendor refused what the account
+-- allowed.
+local till, reason = pause_now()
+if order.pause then
+  if order.surprise and till < 0 then grow_guard(order.guard) end
+  if reason == '' or order.pause.till == 0 or till > 0 and order.pause.till > till then
+    put('pause', int(order.pause.till) .. ' ' .. order.pause.reason)
+  end
+elseif order.resume and reason ~= '' then
+  put('pause', '')
+end
+local guard = guard_now(order.guard)
+if order.pause or order.resume then
+  till, reason = pause_now()
+  redis.call('PUBLISH', order.channel, order.provider .. ' ' .. int(till) .. ' ' .. int(guard) .. ' ' .. reason)
+end
+
+local o = {
+  urgent = order.urgent, waiting = waiting, share = share, guard = guard, base_guard = order.guard,
+  interval = order.interval,
+}
+-- kept is what of an amount is for the interactive lane, keep what others must
+-- leave of it.
+function o.kept(amount, length, fresh)
+  local calm = now - last_interactive
+  if fresh and now - tonumber(state.born) < 60e6 then calm = 0 end
+  if amount < 20 or order.reserve <= 0 or calm >= math.max(600e6, length) then return 0 end
+  return amount * order.reserve + 2
+end
+function o.keep(amount, length, fresh)
+  if o.urgent then return 0 end
+  return o.kept(amount, length, fresh)
+end
+
+local windows = {}
+for i, l in ipairs(order.limits) do
+  if shapes[l.shape] then windows[i] = shapes[l.shape].load(l, o) end
+end
+local function each(f)
+  for i, l in ipairs(order.limits) do
+    if windows[i] then f(shapes[l.shape], windows[i], i, l) end
+  end
+end
+
+-- An order that was obeyed already comes again when its answer was lost.
+local previous = numbers(state[mine])
+local repeated = previous[4] == order.seq
+
+-- What the replica did since its last report.
+each(function(shape, w, i, l)
+  if restoring then
+    shape.merge(w, order.memos[i] or '', math.ceil(l.amount / l.window * (now - order.memo_at + order.interval)))
+  end
+  if repeated then return end
+  for _, back in ipairs(order.returns) do
+    if back.units[i] > 0 then shape.back(w, back.at, back.units[i], back.n) end
+  end
+  for _, extra in ipairs(order.extras) do
+    if extra.units[i] > 0 then shape.charge(w, extra.units[i] * extra.n) end
+  end
+  for _, s in ipairs(order.lowered) do
+    if s.limit == i then shape.lower(w, s.amount, s.remaining, s.reset) end
+  end
+end)
+
+local status, start, gap, n, lateness, ends = 'none', now, 0, 0, late, 0
+if repeated and previous[7] > 0 then
+  status, start, gap, n, lateness, ends = 'granted', previous[5], previous[6], previous[7], previous[8], previous[9]
+elseif order.want > 0 and till >= 0 then
+  status = 'paused'
+elseif order.want > 0 then
+  for _ = 1, 8 do
+    local at = start
+    each(function(shape, w, i)
+      if order.units[i] > 0 then at = math.max(at, shape.when(w, at, order.units[i], o)) end
+    end)
+    if at == start then break end
+    start = at
+  end
+  n, lateness, ends = order.want, 3600e6, 0
+  each(function(shape, w, i)
+    if order.units[i] > 0 then
+      local most, pace, stop, slack = shape.plan(w, start, order.units[i], o)
+      n, gap, lateness = math.min(n, most), math.max(gap, pace), math.min(lateness, slack)
+      if stop and (ends == 0 or stop < ends) then ends = stop end
+    end
+  end)
+  if gap > 0 then n = math.min(n, math.ceil(order.interval * share / gap)) end
+  if ends > 0 and gap > 0 then n = math.max(1, math.min(n, math.floor((ends - start) / gap) + 1)) end
+  local horizon = math.max(order.interval, 2 * gap / share)
+  if order.urgent and order.before > 0 then horizon = math.min(horizon, order.before) end
+  if start > now + horizon then
+    status, n = 'full', 0
+  else
+    status = 'granted'
+    each(function(shape, w, i)
+      if order.units[i] > 0 then shape.spend(w, start, order.units[i], n, gap, o) end
+    end)
+  end
+end
+
+local room, lefts, memos, allowed = 1e9, {}, {}, {}
+for i, l in ipairs(order.limits) do
+  lefts[i], memos[i], allowed[i] = { 0, 0 }, '', -1
+  if windows[i] then
+    local left, reset = shapes[l.shape].left(windows[i])
+    lefts[i] = { left, math.floor(reset) }
+    memos[i] = shapes[l.shape].memo(windows[i])
+    if order.units[i] > 0 then room = math.min(room, (shapes[l.shape].room(windows[i], order.units[i]))) end
+    shapes[l.shape].save(windows[i])
+  else
+    allowed[i] = share_slots(l, order.replica, order.running[i], order.places[i])
+  end
+end
+
+local expected = now + 3e6
+if status == 'full' then expected = start + 3e6 end
+put(mine, table.concat({
+  int(now), int(expected), int(math.max(0, order.waiting - n)), int(order.seq),
+  int(start), int(gap), int(n), int(lateness), int(ends),
+}, ' '))
+save()
+return {
+  status, now, state.epoch, known_seq, till, reason, guard, math.floor(share * 1e6), math.floor(room),
+  math.floor(start), math.floor(gap), n, math.floor(lateness), math.floor(ends), allowed, lefts, memos, spreads,
+}

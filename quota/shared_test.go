@@ -1,0 +1,53 @@
+package quota_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/quota"
+)
+
+// TestThreeReplicasDrain measures three replicas that share a Redis: leads that
+// enter at all of them, and all at one.
+func TestThreeReplicasDrain(t *testing.T) {
+	for _, c := range drainCases {
+		t.Run(c.name, func(t *testing.T) {
+			for entry, enter := range map[string]func(int) int{"in turn": inTurn, "all at one": atOne} {
+				t.Run(entry, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						var f *fleet
+						r := c.run(t, func(t *testing.T, limits ...enrich.Limit) []*quota.Keeper {
+							f = newFleet(t, 3, limits...)
+							return f.keepers
+						}, enter)
+						atMost(t, "Redis calls per vendor call", float64(f.trips.Load())/float64(r.vendor.calls), 1)
+					})
+				})
+			}
+		})
+	}
+}
+
+func threeReplicas(t *testing.T, limits ...enrich.Limit) []*quota.Keeper {
+	return newFleet(t, 3, limits...).keepers
+}
+
+func TestThreeReplicasAreFair(t *testing.T) {
+	for name, measure := range map[string]func(t *testing.T){
+		"F1 bucket": func(t *testing.T) {
+			measureSmallAccount(t, threeReplicas, newVendor(newStrictBucket(10, 20)), inTurn, bucket)
+		},
+		"F1 bucket, small at one": func(t *testing.T) {
+			measureSmallAccount(t, threeReplicas, newVendor(newStrictBucket(10, 20)), atOne, bucket)
+		},
+		"F1 fixed": func(t *testing.T) { measureSmallAccount(t, threeReplicas, fixedMinute(), inTurn, perMinute) },
+		"F2":       func(t *testing.T) { measureInteractive(t, threeReplicas, fixedMinute(), idealMinute, perMinute) },
+		"F2 bucket": func(t *testing.T) {
+			measureInteractive(t, threeReplicas, newVendor(newStrictBucket(10, 20)), idealBucket, bucket)
+		},
+		"F3": func(t *testing.T) { measureClumps(t, threeReplicas, fixedMinute(), perMinute) },
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, measure) })
+	}
+}
