@@ -13,4 +13,5 @@ var Files embed.FS
 var Names = []string{
 	"peopledatalabs",
 	"hunter",
+	"lusha",
 }
