@@ -14,4 +14,5 @@ var Names = []string{
 	"peopledatalabs",
 	"hunter",
 	"lusha",
+	"leadmagic",
 }
