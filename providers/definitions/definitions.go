@@ -15,4 +15,5 @@ var Names = []string{
 	"hunter",
 	"lusha",
 	"leadmagic",
+	"prospeo",
 }
