@@ -23,9 +23,9 @@ var tiers = map[enrich.Tier]enrichv1.CacheTier{
 }
 
 var gapKinds = map[enrich.GapKind]enrichv1.Gap_Kind{
-	enrich.GapAbsent:   enrichv1.Gap_ABSENT,
-	enrich.GapFailed:   enrichv1.Gap_FAILED,
-	enrich.GapNotAsked: enrichv1.Gap_NOT_ASKED,
+	enrich.GapAbsent:   enrichv1.Gap_KIND_ABSENT,
+	enrich.GapFailed:   enrichv1.Gap_KIND_FAILED,
+	enrich.GapNotAsked: enrichv1.Gap_KIND_NOT_ASKED,
 }
 
 // writeAnswer translates an answer into the contract's message.

@@ -247,26 +247,26 @@ type Gap_Kind int32
 const (
 	Gap_KIND_UNSPECIFIED Gap_Kind = 0
 	// The vendors that were asked have nothing.
-	Gap_ABSENT Gap_Kind = 1
+	Gap_KIND_ABSENT Gap_Kind = 1
 	// A vendor that may know could not be asked or failed.
-	Gap_FAILED Gap_Kind = 2
+	Gap_KIND_FAILED Gap_Kind = 2
 	// Nobody was asked: see the reason.
-	Gap_NOT_ASKED Gap_Kind = 3
+	Gap_KIND_NOT_ASKED Gap_Kind = 3
 )
 
 // Enum value maps for Gap_Kind.
 var (
 	Gap_Kind_name = map[int32]string{
 		0: "KIND_UNSPECIFIED",
-		1: "ABSENT",
-		2: "FAILED",
-		3: "NOT_ASKED",
+		1: "KIND_ABSENT",
+		2: "KIND_FAILED",
+		3: "KIND_NOT_ASKED",
 	}
 	Gap_Kind_value = map[string]int32{
 		"KIND_UNSPECIFIED": 0,
-		"ABSENT":           1,
-		"FAILED":           2,
-		"NOT_ASKED":        3,
+		"KIND_ABSENT":      1,
+		"KIND_FAILED":      2,
+		"KIND_NOT_ASKED":   3,
 	}
 )
 
@@ -1020,17 +1020,15 @@ const file_enrich_v1_enrich_proto_rawDesc = "" +
 	"confidence\x12(\n" +
 	"\x04tier\x18\x04 \x01(\x0e2\x14.enrich.v1.CacheTierR\x04tier\x12;\n" +
 	"\vfresh_until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"freshUntil\"\x8b\x01\n" +
+	"freshUntil\"\x9a\x01\n" +
 	"\x03Gap\x12'\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x13.enrich.v1.Gap.KindR\x04kind\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"C\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"R\n" +
 	"\x04Kind\x12\x14\n" +
-	"\x10KIND_UNSPECIFIED\x10\x00\x12\n" +
-	"\n" +
-	"\x06ABSENT\x10\x01\x12\n" +
-	"\n" +
-	"\x06FAILED\x10\x02\x12\r\n" +
-	"\tNOT_ASKED\x10\x03\"\xf8\x01\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vKIND_ABSENT\x10\x01\x12\x0f\n" +
+	"\vKIND_FAILED\x10\x02\x12\x12\n" +
+	"\x0eKIND_NOT_ASKED\x10\x03\"\xf8\x01\n" +
 	"\aAttempt\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x18\n" +
 	"\aoutcome\x18\x02 \x01(\tR\aoutcome\x121\n" +
