@@ -19,22 +19,31 @@ type Address struct {
 	f sealed
 }
 
-// facts is what the normalizer learned about one address.
+// facts is what the normalizer learned about one address, or the domain behind
+// the key of a company.
 type facts struct {
-	text    string // local@domain
-	host    *host
-	at      int // index of the @ in text
-	profile Profile
-	repairs repairs
-	flags   flags
+	text        string // local@domain
+	at          int    // index of the @ in text, noAt if it is a company's domain
+	registrable int    // where in text the registrable domain begins
+	profile     Profile
+	repairs     repairs
+	flags       flags
 }
+
+const noAt = -1
 
 type flags uint8
 
 const (
 	flagRole flags = 1 << iota
 	flagSMTPUTF8
+	flagFree
+	flagDisposable
+	flagUnknownTLD
 )
+
+// has reports a flag; the zero Address has none.
+func (a Address) has(f flags) bool { return a.f != nil && (*a.f).flags&f != 0 }
 
 // IsZero reports whether a holds no address.
 func (a Address) IsZero() bool { return a.f == nil }
@@ -62,27 +71,27 @@ func (a Address) Registrable() Domain {
 	if a.f == nil {
 		return Domain{}
 	}
-	return (*a.f).host.registrable
+	return domainOf((*a.f).text[(*a.f).registrable:], (*a.f).flags)
 }
 
 // Role reports whether the local part names a function (sales, support) rather
 // than a person. Anything after a plus sign is ignored.
-func (a Address) Role() bool { return a.f != nil && (*a.f).flags&flagRole != 0 }
+func (a Address) Role() bool { return a.has(flagRole) }
 
 // Free reports whether the domain hands out mailboxes to anybody, so that it
 // says nothing about an employer.
-func (a Address) Free() bool { return a.f != nil && (*a.f).host.registrable.free }
+func (a Address) Free() bool { return a.has(flagFree) }
 
 // Disposable reports whether the domain hands out throw-away mailboxes.
-func (a Address) Disposable() bool { return a.f != nil && (*a.f).host.registrable.disposable }
+func (a Address) Disposable() bool { return a.has(flagDisposable) }
 
 // UnknownTLD reports whether the top-level domain is not known. Only a
 // normalizer whose TLD check warns or is off accepts such an address.
-func (a Address) UnknownTLD() bool { return a.f != nil && (*a.f).host.unknownTLD }
+func (a Address) UnknownTLD() bool { return a.has(flagUnknownTLD) }
 
 // SMTPUTF8 reports whether the local part is not ASCII, so that mail to it
 // needs RFC 6531. Few vendors know such addresses.
-func (a Address) SMTPUTF8() bool { return a.f != nil && (*a.f).flags&flagSMTPUTF8 != 0 }
+func (a Address) SMTPUTF8() bool { return a.has(flagSMTPUTF8) }
 
 // Repairs names what was done to the input, in the order of the pipeline, nil
 // when it was canonical already. The names are listed in docs/addresses.md.

@@ -52,7 +52,7 @@ func (n *Normalizer) company(raw string) (Domain, *Error) {
 		err.Offset = t.pos(min(err.Offset, len(t.s)))
 		return Domain{}, err
 	}
-	return h.registrable, nil
+	return h.company(), nil
 }
 
 // hostOfURL cuts the scheme, the port, the path, the query, the fragment and

@@ -32,94 +32,105 @@ func (d Domain) Disposable() bool { return d.disposable }
 
 // host is what the normalizer knows about one full domain.
 type host struct {
-	typed       string // what was asked for
-	name        string // the same in lower-case A-labels
-	registrable Domain
-	unknownTLD  bool
+	name        string // lower-case A-labels
+	registrable int    // where in name its registrable part begins
+	flags       flags  // those that depend on the domain alone
 }
 
-// hosts remembers the domains judged last, one for each slot, so that the many
-// people of one company cost one conversion and one look at the lists. It never
-// grows.
+// company returns the registrable domain.
+func (h host) company() Domain { return domainOf(h.name[h.registrable:], h.flags) }
+
+func domainOf(registrable string, f flags) Domain {
+	return Domain{name: registrable, free: f&flagFree != 0, disposable: f&flagDisposable != 0}
+}
+
+// hosts remembers domains that were judged more than once lately, one for each
+// slot, so that the many people of one company cost one conversion and one look
+// at the lists. It never grows, and a crowd of domains that are seen once does
+// not displace the others.
 type hosts struct {
 	seed  maphash.Seed
-	slots [1 << 11]atomic.Pointer[host]
-}
-
-func (h *hosts) slot(typed string) *atomic.Pointer[host] {
-	return &h.slots[maphash.String(h.seed, typed)%uint64(len(h.slots))]
-}
-
-// find returns what is remembered about a domain, or nil.
-func (h *hosts) find(typed string) *host {
-	if found := h.slot(typed).Load(); found != nil && found.typed == typed {
-		return found
+	slots [1 << 11]struct {
+		last  atomic.Uint64 // hash of the domain judged last
+		known atomic.Pointer[known]
 	}
-	return nil
 }
 
-func (h *hosts) remember(judged *host) {
-	if len(judged.typed) <= maxName {
-		h.slot(judged.typed).Store(judged)
+// known is a judged domain and how it was typed.
+type known struct {
+	typed string
+	host  host
+}
+
+// find returns what is remembered about a domain.
+func (h *hosts) find(typed string) (host, bool) {
+	hash := maphash.String(h.seed, typed)
+	if k := h.slots[hash%uint64(len(h.slots))].known.Load(); k != nil && k.typed == typed {
+		return k.host, true
 	}
+	return host{}, false
+}
+
+func (h *hosts) remember(typed string, judged host) {
+	hash := maphash.String(h.seed, typed)
+	slot := &h.slots[hash%uint64(len(h.slots))]
+	if len(typed) > maxName || slot.last.Swap(hash) != hash {
+		return
+	}
+	typed = strings.Clone(typed) // it is a part of somebody's address
+	if judged.name == typed {
+		judged.name = typed
+	}
+	slot.known.Store(&known{typed, judged})
 }
 
 // host converts and judges a domain: is it a host name, does it exist in the
 // public name space, who registered it, and what kind of mail domain is it.
 // Offsets of errors count bytes of typed.
-func (n *Normalizer) host(typed string) (*host, *Error) {
-	if h := n.hosts.find(typed); h != nil {
+func (n *Normalizer) host(typed string) (host, *Error) {
+	if h, ok := n.hosts.find(typed); ok {
 		return h, nil
 	}
 	name, err := toASCII(typed)
 	if err != nil {
-		return nil, err
+		return host{}, err
 	}
-	h := &host{typed: strings.Clone(typed), name: name}
-	if name == typed {
-		h.name = h.typed
-	}
-	registrable, err := n.registrable(h)
+	h, err := n.judge(name)
 	if err != nil {
 		if !isASCII(typed) {
 			err.Offset = 0 // it counts bytes of the converted name
 		}
-		return nil, err
+		return host{}, err
 	}
-	h.registrable = Domain{
-		name:       registrable,
-		free:       listed(n.lists.free, h.name, registrable),
-		disposable: listed(n.lists.disposable, h.name, registrable),
-	}
-	n.hosts.remember(h)
+	n.hosts.remember(typed, h)
 	return h, nil
 }
 
-// registrable finds the registrable part of h.name and sets h.unknownTLD.
-// Offsets of errors count bytes of the name.
-func (n *Normalizer) registrable(h *host) (string, *Error) {
-	name := h.name
+// judge looks a name that passed toASCII up. Offsets count bytes of the name.
+func (n *Normalizer) judge(name string) (host, *Error) {
+	h := host{name: name}
 	dot := strings.LastIndexByte(name, '.')
 	if dot < 0 {
-		return "", refuse(ClassDomainSingleLabel, 0, "the domain has only one label")
+		return host{}, refuse(ClassDomainSingleLabel, 0, "the domain has only one label")
 	}
 	tld := name[dot+1:]
 	if specialUse(tld) && !n.reservedOK.has(tld) {
-		return "", refuse(ClassDomainReserved, dot+1, "the domain is reserved for special use")
+		return host{}, refuse(ClassDomainReserved, dot+1, "the domain is reserved for special use")
 	}
 	suffix, icann := publicsuffix.PublicSuffix(name)
 	if !icann && suffix == tld && !n.knownTLD(tld) {
-		h.unknownTLD = true
 		if numeric := tld[0] >= '0' && tld[0] <= '9'; numeric || n.tldCheck == TLDError {
 			err := refuse(ClassTLDUnknown, dot+1, "there is no such top-level domain")
 			err.Suggestion = suggestTLD(tld)
-			return "", err
+			return host{}, err
 		}
-		h.unknownTLD = n.tldCheck == TLDWarn
+		if n.tldCheck == TLDWarn {
+			h.flags |= flagUnknownTLD
+		}
 	}
 	if suffix == name {
 		if icann {
-			return "", refuse(ClassDomainInvalid, 0, "the domain is a public suffix")
+			return host{}, refuse(ClassDomainInvalid, 0, "the domain is a public suffix")
 		}
 		// The operator of a private suffix (a hosting company) has mailboxes
 		// right under it, and is itself a customer of a registry.
@@ -128,8 +139,14 @@ func (n *Normalizer) registrable(h *host) (string, *Error) {
 			suffix, icann = publicsuffix.PublicSuffix(parent)
 		}
 	}
-	owner := strings.LastIndexByte(name[:len(name)-len(suffix)-1], '.')
-	return name[owner+1:], nil
+	h.registrable = 1 + strings.LastIndexByte(name[:len(name)-len(suffix)-1], '.')
+	if listed(n.lists.free, name, h.registrable) {
+		h.flags |= flagFree
+	}
+	if listed(n.lists.disposable, name, h.registrable) {
+		h.flags |= flagDisposable
+	}
+	return h, nil
 }
 
 // knownTLD reports whether a top-level domain counts as existing although the
@@ -150,15 +167,13 @@ func specialUse(tld string) bool {
 	return false
 }
 
-// listed looks up the name and its parents, down to the registrable domain.
-func listed(s set, name, registrable string) bool {
-	for {
-		if s.has(name) {
+// listed looks up the name and its parents, down to the registrable part.
+func listed(s set, name string, registrable int) bool {
+	for i := 0; i <= registrable; {
+		if s.has(name[i:]) {
 			return true
 		}
-		if len(name) <= len(registrable) {
-			return false
-		}
-		_, name, _ = strings.Cut(name, ".")
+		i += strings.IndexByte(name[i:], '.') + 1
 	}
+	return false
 }

@@ -2,6 +2,7 @@ package email
 
 import (
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -35,11 +36,11 @@ func TestRegistrable(t *testing.T) {
 	}
 }
 
-// TestHostsAreRemembered makes sure that what is remembered about one domain is
-// never told about another.
+// TestHostsAreRemembered makes sure that a domain is remembered when it comes
+// again, and that nothing is ever told about another one.
 func TestHostsAreRemembered(t *testing.T) {
 	n := newNormalizer(t, Config{})
-	for range 2 {
+	for range 3 {
 		for _, typed := range []string{"Gmail.com", "gmail.com", "B\u00fccher.example", "b\u00fccher.example", "xn--bcher-kva.example"} {
 			a, err := n.Normalize("john@" + typed)
 			if err != nil || a.Free() != strings.EqualFold(typed, "gmail.com") || a.Domain() != strings.ToLower(a.Domain()) {
@@ -47,12 +48,21 @@ func TestHostsAreRemembered(t *testing.T) {
 			}
 		}
 	}
+	for _, typed := range []string{"gmail.com", "b\u00fccher.example"} {
+		if h, ok := n.hosts.find(typed); !ok || len(h.name) == 0 {
+			t.Errorf("%s is not remembered", typed)
+		}
+	}
 	for i := range 3 * len(n.hosts.slots) {
 		name := "a" + strings.Repeat("b", i%60) + string(rune('a'+i%26)) + ".example"
-		h, err := n.host(name)
-		if err != nil || h.name != name {
-			t.Fatalf("%s: %v, %v", name, h, err)
+		for range 1 + i%3 {
+			if h, err := n.host(name); err != nil || h.name != name {
+				t.Fatalf("%s: %v, %v", name, h, err)
+			}
 		}
+	}
+	if _, ok := n.hosts.find("seen-once.example"); ok {
+		t.Error("an unseen domain is remembered")
 	}
 }
 
@@ -162,4 +172,25 @@ func TestOneSlip(t *testing.T) {
 			t.Errorf("%q and %q: %t", c.a, c.b, got)
 		}
 	}
+}
+
+// TestConcurrentUse lets many goroutines ask about the same slots; the race
+// detector and the answers tell.
+func TestConcurrentUse(t *testing.T) {
+	n := newNormalizer(t, Config{})
+	want := map[string]string{}
+	for _, c := range corpus(t) {
+		want[c.raw()] = result(t, n, c.raw())
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for raw, outcome := range want {
+				if got := result(t, n, raw); got != outcome {
+					t.Errorf("%q: got %s, want %s", raw, got, outcome)
+				}
+			}
+		})
+	}
+	group.Wait()
 }

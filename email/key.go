@@ -18,9 +18,6 @@ const (
 	domainKeyVersion  = "d1"
 )
 
-// noAt is the index of the @ in facts that hold a company's domain.
-const noAt = -1
-
 // Key names an address or a company in caches. Only a [Normalizer] makes what
 // it is made from, so nothing that was not normalized can be remembered. The
 // zero value is no key.

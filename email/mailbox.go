@@ -5,7 +5,7 @@ import "strings"
 // mailbox is a normalized address before it becomes an Address.
 type mailbox struct {
 	local string
-	host  *host
+	host  host
 }
 
 func (m mailbox) same(other mailbox) bool {
@@ -41,7 +41,7 @@ func (p *parse) mailbox(t text) (mailbox, *Error) {
 	if len(local)+1+len(h.name) > maxAddress {
 		return mailbox{}, refuse(ClassTooLong, t.pos(0), "the address is longer than 254 octets")
 	}
-	if !p.n.config.AcceptPlaceholders && isPlaceholderAddress(local, h.registrable.name) {
+	if !p.n.config.AcceptPlaceholders && isPlaceholderAddress(local, h.name[h.registrable:]) {
 		return mailbox{}, refuse(ClassPlaceholder, t.pos(0), "the address is one that people type to fill a field")
 	}
 	return mailbox{local, h}, nil
@@ -68,7 +68,14 @@ func (p *parse) changed(from, to string, other repairs) {
 // address builds the Address of a mailbox. The role of a local part is that of
 // its text before a tag.
 func (n *Normalizer) address(m mailbox, whole string, done repairs) Address {
-	f := facts{text: whole, host: m.host, at: len(m.local), profile: n.profile, repairs: done}
+	f := facts{
+		text:        whole,
+		at:          len(m.local),
+		registrable: len(m.local) + 1 + m.host.registrable,
+		profile:     n.profile,
+		repairs:     done,
+		flags:       m.host.flags,
+	}
 	base := m.local
 	if plus := strings.IndexByte(base, '+'); plus > 0 {
 		base = base[:plus]

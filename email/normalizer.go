@@ -128,8 +128,8 @@ func (n *Normalizer) plain(raw string) (mailbox, bool) {
 			return mailbox{}, false
 		}
 	}
-	h := n.hosts.find(domain)
-	if h == nil {
+	h, ok := n.hosts.find(domain)
+	if !ok {
 		var err *Error
 		if !isLowerName(domain) {
 			return mailbox{}, false
@@ -138,7 +138,7 @@ func (n *Normalizer) plain(raw string) (mailbox, bool) {
 			return mailbox{}, false
 		}
 	}
-	if h.name != domain || !n.config.AcceptPlaceholders && isPlaceholderAddress(local, h.registrable.name) {
+	if h.name != domain || !n.config.AcceptPlaceholders && isPlaceholderAddress(local, domain[h.registrable:]) {
 		return mailbox{}, false
 	}
 	return mailbox{local, h}, true
