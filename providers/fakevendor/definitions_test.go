@@ -16,6 +16,9 @@ import (
 	"github.com/enrichd/enrichd/providers/fakevendor/strict"
 )
 
+// settings of definitions without which they ask for less.
+var settings = map[string]map[string]string{"apollo": {"webhook_url": "https://hook.example/apollo"}}
+
 // asker asks one fake vendor through its real definition.
 type asker struct {
 	name   string
@@ -63,7 +66,8 @@ func ask(t *testing.T, name string, secrets []string, fake fakevendor.Vendor) as
 		credentials[secret] = "k"
 	}
 	set, err := providers.New(providers.Config{List: []providers.ProviderConfig{{
-		Definition: name, BaseURL: "http://127.0.0.1:1/" + name, AllowPrivate: true, Credentials: credentials,
+		Definition: name, BaseURL: "http://127.0.0.1:1/" + name, AllowPrivate: true,
+		Credentials: credentials, Settings: settings[name],
 	}}}, providers.Options{Dial: pipe.DialContext})
 	if err != nil {
 		t.Fatal(err)
@@ -230,6 +234,7 @@ var confused = map[string][]enrich.Outcome{
 	"fullcontact wrong key":  {enrich.QuotaExhausted},
 	"zerobounce no credits":  {enrich.AuthFailed},
 	"zerobounce wrong key":   {enrich.QuotaExhausted},
+	"clearbit objection":     {enrich.Partial}, // a company without its person
 	"zerobounce objection":   {enrich.Hit},
 	"neverbounce objection":  {enrich.Hit},
 }
