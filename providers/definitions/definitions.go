@@ -16,4 +16,5 @@ var Names = []string{
 	"lusha",
 	"leadmagic",
 	"prospeo",
+	"apollo",
 }
