@@ -17,4 +17,5 @@ var Names = []string{
 	"leadmagic",
 	"prospeo",
 	"apollo",
+	"clearbit",
 }
