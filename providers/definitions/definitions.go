@@ -18,4 +18,5 @@ var Names = []string{
 	"prospeo",
 	"apollo",
 	"clearbit",
+	"fullcontact",
 }
