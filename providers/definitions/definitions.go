@@ -19,4 +19,5 @@ var Names = []string{
 	"apollo",
 	"clearbit",
 	"fullcontact",
+	"dropcontact",
 }
