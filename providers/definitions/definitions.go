@@ -20,4 +20,5 @@ var Names = []string{
 	"clearbit",
 	"fullcontact",
 	"dropcontact",
+	"rocketreach",
 }
