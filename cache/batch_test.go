@@ -80,7 +80,7 @@ func TestWarmRestart(t *testing.T) {
 // reads is how often Redis has read from a connection.
 func reads(t *testing.T, server *redistest.Server) int {
 	t.Helper()
-	_, rest, _ := strings.Cut(dial(t, server).Info(t.Context(), "stats").Val(), "total_reads_processed:")
+	_, rest, _ := strings.Cut(directly(t, server).Info(t.Context(), "stats").Val(), "total_reads_processed:")
 	count, err := strconv.Atoi(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]))
 	if err != nil {
 		t.Fatal(err)

@@ -75,6 +75,7 @@ func TestOneCallPerSubject(t *testing.T) {
 
 // TestLeaseHolderCrashes lets the holder of a lease vanish.
 func TestLeaseHolderCrashes(t *testing.T) {
+	t.Parallel()
 	_, caches := replicas(t, 2)
 	key := keyOf(t, "ada@orchard.example.com")
 	never := func(enrich.Record) bool { return false }
@@ -98,6 +99,7 @@ func TestLeaseHolderCrashes(t *testing.T) {
 // TestReleaseWakes lets a look-up fail: another replica takes over at once, not
 // when the lease would have ended.
 func TestReleaseWakes(t *testing.T) {
+	t.Parallel()
 	_, caches := replicas(t, 2)
 	key := keyOf(t, "ada@orchard.example.com")
 	never := func(enrich.Record) bool { return false }
@@ -127,6 +129,7 @@ func TestReleaseWakes(t *testing.T) {
 
 // TestLeaseIsRenewed holds a lease for longer than it lasts unrenewed.
 func TestLeaseIsRenewed(t *testing.T) {
+	t.Parallel()
 	_, caches := replicas(t, 2)
 	r := caches[0].remote
 	subject := newTag()
@@ -158,6 +161,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 
 // TestLeaseWaitsForHalfOfTheTime goes on without a lease in time.
 func TestLeaseWaitsForHalfOfTheTime(t *testing.T) {
+	t.Parallel()
 	_, caches := replicas(t, 2)
 	key := keyOf(t, "ada@orchard.example.com")
 	never := func(enrich.Record) bool { return false }
@@ -179,6 +183,7 @@ func TestLeaseWaitsForHalfOfTheTime(t *testing.T) {
 // TestLeaseBringsWhatIsMissing returns to a replica that lacks one attribute
 // only when another has brought it, not at the first news.
 func TestLeaseBringsWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	_, caches := replicas(t, 2)
 	key := keyOf(t, "ada@orchard.example.com")
 	wants := func(source string) func(enrich.Record) bool {

@@ -14,6 +14,7 @@ import (
 // TestWritesAreReplayed remembers while Redis is away: when it is back, other
 // replicas know.
 func TestWritesAreReplayed(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	one, two := startCache(t, redisConfig(server)), startCache(t, redisConfig(server))
 	key := keyOf(t, "ada@orchard.example.com")
@@ -40,6 +41,7 @@ func TestWritesAreReplayed(t *testing.T) {
 // still has when it is back, is not recalled by anybody for longer than it
 // takes to tell.
 func TestErasuresAreReplayed(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	one, two := startCache(t, redisConfig(server)), startCache(t, redisConfig(server))
 	key := keyOf(t, "ada@orchard.example.com")
@@ -65,6 +67,7 @@ func TestErasuresAreReplayed(t *testing.T) {
 // TestMemorySurvivesAnEmptyRedis restarts Redis empty: what memory knows is
 // used, and given back.
 func TestMemorySurvivesAnEmptyRedis(t *testing.T) {
+	t.Parallel()
 	server, caches := replicas(t, 2)
 	one, two := caches[0], caches[1]
 	key, record := keyOf(t, "ada@orchard.example.com"), wideRecord(now())
@@ -128,6 +131,7 @@ func TestRecoveryJoins(t *testing.T) {
 // TestErasuresSurviveARestart forgets while Redis is away and restarts the
 // process meanwhile.
 func TestErasuresSurviveARestart(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	config := redisConfig(server)
 	config.Redis.ErasuresFile = filepath.Join(t.TempDir(), "erasures")

@@ -74,10 +74,10 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 		cancel:   func() {},
 	}
 	options.MaxRetries = 1
-	r.reads = redis.NewUniversalClient(&options)
+	r.reads = dial(options)
 	options.MaxRetries = -1
 	options.MinIdleConns = 0
-	r.writes = redis.NewUniversalClient(&options)
+	r.writes = dial(options)
 	r.reads.AddHook(r.breaker)
 	r.writes.AddHook(r.breaker)
 	return r, nil
@@ -133,6 +133,22 @@ func (c RedisConfig) options(patience patience) (redis.UniversalOptions, error) 
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}, err
+}
+
+// reloadClusterEvery is how often the nodes of a cluster are asked which of
+// them serves what. A node that is gone says nothing, so this is also how soon
+// the one that took over is found.
+const reloadClusterEvery = 5 * time.Second
+
+// dial makes a client as the universal one does, of a server, of what sentinels
+// watch, or of a cluster.
+func dial(options redis.UniversalOptions) redis.UniversalClient {
+	if options.MasterName != "" || len(options.Addrs) == 1 && !options.IsClusterMode {
+		return redis.NewUniversalClient(&options)
+	}
+	cluster := options.Cluster()
+	cluster.ClusterStateReloadInterval = reloadClusterEvery
+	return redis.NewClusterClient(cluster)
 }
 
 // quiet makes go-redis keep its own remarks to itself once: every failure

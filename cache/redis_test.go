@@ -18,7 +18,7 @@ import (
 func TestRedisBytesThatAreNotOurs(t *testing.T) {
 	server := redistest.Start(t)
 	r := startRemote(t, server, patient)
-	direct := dial(t, server)
+	direct := directly(t, server)
 	fact := titleBy("alpha", now())
 	valid := func(subject tag) []byte {
 		return mustEntry(t, subject, time.Now().Add(time.Hour), fact).seal()
@@ -79,15 +79,24 @@ func TestRedisBytesThatAreNotOurs(t *testing.T) {
 	}
 }
 
-// TestRedisErasesEverySchema erases what a program of another age has stored.
-func TestRedisErasesEverySchema(t *testing.T) {
+// TestSchemasSideBySide shares a Redis with a program of another age: neither
+// sees the other's records, and either erases both.
+func TestSchemasSideBySide(t *testing.T) {
 	server := redistest.Start(t)
 	r := startRemote(t, server, patient)
-	direct := dial(t, server)
+	direct := directly(t, server)
 	subject := newTag()
 	newer := r.keys.subject(subject) + schemaSuffix[schema+1]
 	if err := direct.Set(t.Context(), newer, "of a newer program", 0).Err(); err != nil {
 		t.Fatal(err)
+	}
+	mine := mustEntry(t, subject, time.Now().Add(time.Hour), titleBy("alpha", now()))
+	r.remember(t.Context(), mine)
+	if got := r.recall(t.Context(), subject); got == nil || got.payload != mine.payload {
+		t.Error("a newer program's record stands in the way")
+	}
+	if direct.Get(t.Context(), newer).Val() != "of a newer program" {
+		t.Error("a newer program's record was changed")
 	}
 	if err := r.forget(t.Context(), subject); err != nil {
 		t.Fatal(err)
@@ -99,6 +108,7 @@ func TestRedisErasesEverySchema(t *testing.T) {
 
 // TestRedisAway starts without Redis, which then comes, goes and comes again.
 func TestRedisAway(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()
 	r := startRemote(t, server, patient)
@@ -133,6 +143,7 @@ func TestRedisAway(t *testing.T) {
 // TestRedisHangs pauses Redis: the first calls wait for no longer than a recall
 // may, and then none waits.
 func TestRedisHangs(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	r := startRemote(t, server, usualPatience)
 	server.Pause()
@@ -147,6 +158,22 @@ func TestRedisHangs(t *testing.T) {
 	eventually(t, func() bool { return !r.breaker.away.Load() })
 }
 
+// TestRedisOverTLS speaks to a Redis that wants a certificate.
+func TestRedisOverTLS(t *testing.T) {
+	server, files := redistest.StartTLS(t)
+	config := redisConfig(server)
+	config.Redis.TLS = TLSConfig{Enabled: true, CAFile: files.CA, CertFile: files.Cert, KeyFile: files.Key}
+	key, record := keyOf(t, "ada@orchard.example.com"), wideRecord(now())
+	startCache(t, config).Remember(t.Context(), key, record, time.Now().Add(time.Hour))
+	if got, by := startCache(t, config).Recall(t.Context(), key); by != enrich.RedisTier || !same(got, record) {
+		t.Errorf("recalled %d facts by %q", len(got.Facts()), by)
+	}
+	config.Redis.TLS = TLSConfig{Enabled: true, CAFile: files.CA}
+	if _, by := startCache(t, config).Recall(t.Context(), key); by != enrich.NoTier {
+		t.Error("spoke to it without a certificate")
+	}
+}
+
 // TestRedisNeverSeesAnAddress looks at every byte that lies in Redis.
 func TestRedisNeverSeesAnAddress(t *testing.T) {
 	server := redistest.Start(t)
@@ -156,7 +183,7 @@ func TestRedisNeverSeesAnAddress(t *testing.T) {
 	if err := c.Forget(t.Context(), keyOf(t, "canary@other.example.com")); err != nil {
 		t.Fatal(err)
 	}
-	direct := dial(t, server)
+	direct := directly(t, server)
 	keys := direct.Keys(t.Context(), "*").Val()
 	if len(keys) < 2 {
 		t.Fatalf("%d keys in Redis, want a record and an erasure", len(keys))
@@ -177,8 +204,8 @@ func TestRedisNeverSeesAnAddress(t *testing.T) {
 	}
 }
 
-// dial returns a client of the test's own.
-func dial(t testing.TB, server *redistest.Server) *redis.Client {
+// directly returns a client of the test's own.
+func directly(t testing.TB, server *redistest.Server) *redis.Client {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	t.Cleanup(func() { client.Close() })

@@ -79,7 +79,7 @@ func TestRoundTrips(t *testing.T) {
 // commands is how many commands clients have sent to Redis.
 func commands(t *testing.T, server *redistest.Server) (count int) {
 	t.Helper()
-	direct := dial(t, server)
+	direct := directly(t, server)
 	for _, line := range strings.Split(direct.Info(t.Context(), "commandstats").Val(), "\r\n") {
 		name, stats, _ := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":calls=")
 		calls, _, _ := strings.Cut(stats, ",")
@@ -175,7 +175,7 @@ func TestLostMessages(t *testing.T) {
 	two.Recall(t.Context(), key)
 	gaps := two.Stats().Gaps
 
-	if err := dial(t, server).ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
+	if err := directly(t, server).ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
 		t.Fatal(err)
 	}
 	one.Remember(t.Context(), key, enrich.NewRecord(second), time.Now().Add(time.Hour))

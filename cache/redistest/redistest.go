@@ -4,12 +4,16 @@ package redistest
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,21 +31,33 @@ type Server struct {
 	Addr string
 
 	t    testing.TB
+	file string // of the configuration, "" for none
+	tls  *tls.Config
 	args []string
 	dir  string
 	cmd  *exec.Cmd
 	died chan struct{} // closed when cmd has ended
 }
 
+// keepNothing makes a server write nothing to disk.
+var keepNothing = []string{"--save", "", "--appendonly", "no"}
+
 // Start runs a Redis that keeps nothing on disk, and waits until it answers.
 // Further arguments are those of redis-server, such as "--requirepass", "x".
 // The test fails if redis-server is not installed.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	return start(t, func(s *Server) { s.args = slices.Concat(keepNothing, args) })
+}
+
+// start runs a server that set has set up.
+func start(t testing.TB, set func(*Server)) *Server {
+	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Fatal("redistest: redis-server is not installed; on Debian: apt-get install redis-server")
 	}
-	s := &Server{t: t, args: args, dir: t.TempDir()}
+	s := &Server{t: t, dir: t.TempDir()}
+	set(s)
 	for range 5 {
 		s.Addr = freeAddr(t)
 		if err := s.run(); err == nil {
@@ -72,9 +88,16 @@ func (s *Server) run() error {
 		return err
 	}
 	defer log.Close()
-	s.cmd = exec.Command("redis-server", append([]string{
-		"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--save", "", "--appendonly", "no",
-	}, s.args...)...)
+	args := []string{"--bind", "127.0.0.1", "--dir", s.dir}
+	if s.tls == nil {
+		args = append(args, "--port", port)
+	} else {
+		args = append(args, "--port", "0", "--tls-port", port)
+	}
+	if s.file != "" {
+		args = append([]string{s.file}, args...)
+	}
+	s.cmd = exec.Command("redis-server", append(args, s.args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if err := s.cmd.Start(); err != nil {
 		return err
@@ -99,20 +122,75 @@ func (s *Server) run() error {
 	}
 }
 
+// Do sends one command without spaces in its words and returns the answer's
+// text: a status, a number, or all lines of a bulk string. The test fails if
+// the answer is an error.
+func (s *Server) Do(words ...string) string {
+	s.t.Helper()
+	answer, err := s.ask(strings.Join(words, " "))
+	if err != nil {
+		s.t.Fatalf("redistest: %s: %v", words[0], err)
+	}
+	return answer
+}
+
+func (s *Server) ask(command string) (string, error) {
+	var conn net.Conn
+	var err error
+	if dialer := (&net.Dialer{Timeout: time.Second}); s.tls == nil {
+		conn, err = dialer.Dial("tcp", s.Addr)
+	} else {
+		conn, err = tls.DialWithDialer(dialer, "tcp", s.Addr, s.tls)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(conn, "%s\r\n", command)
+	answer := bufio.NewReader(conn)
+	line, err := answer.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(line[1:])
+	switch line[0] {
+	case '-':
+		return "", errors.New(text)
+	case '$':
+		size, err := strconv.Atoi(text)
+		if err != nil || size < 0 {
+			return "", err
+		}
+		bulk := make([]byte, size)
+		_, err = io.ReadFull(answer, bulk)
+		return string(bulk), err
+	}
+	return text, nil
+}
+
+// eventually waits until a condition holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	look := time.NewTicker(10 * lookEvery)
+	defer look.Stop()
+	giveUp := time.After(startWithin)
+	for !holds() {
+		select {
+		case <-giveUp:
+			t.Fatalf("redistest: %s: not within %v", what, startWithin)
+		case <-look.C:
+		}
+	}
+}
+
 // answers tells whether the server answers a PING, be it with a refusal for
 // want of a password.
 func (s *Server) answers() bool {
-	conn, err := net.DialTimeout("tcp", s.Addr, time.Second)
-	if err != nil {
-		return false
-	}
-	defer conn.Close()
-	if conn.SetDeadline(time.Now().Add(time.Second)) != nil {
-		return false
-	}
-	fmt.Fprint(conn, "PING\r\n")
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	return err == nil && (strings.HasPrefix(line, "+PONG") || strings.HasPrefix(line, "-NOAUTH"))
+	answer, err := s.ask("PING")
+	return err == nil && answer == "PONG" || err != nil && strings.HasPrefix(err.Error(), "NOAUTH")
 }
 
 func (s *Server) log() string {

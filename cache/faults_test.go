@@ -1,0 +1,264 @@
+package cache
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/enrichd/enrichd/cache/redistest"
+	"github.com/enrichd/enrichd/email"
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// TestFaults breaks Redis in ways of its own while requests go on, and heals
+// it: no call waits for long, what memory knows is recalled all the time, and
+// what was remembered meanwhile reaches the other replicas at last.
+func TestFaults(t *testing.T) {
+	for name, fault := range map[string]struct {
+		start       []string
+		strike, end func(*testing.T, *redistest.Server)
+		remedy      func(*Config)
+	}{
+		"paused": {
+			strike: func(_ *testing.T, s *redistest.Server) { s.Pause() },
+			end:    func(_ *testing.T, s *redistest.Server) { s.Resume() },
+		},
+		"killed and restarted empty": {
+			strike: func(_ *testing.T, s *redistest.Server) { s.Kill() },
+			end:    func(_ *testing.T, s *redistest.Server) { s.Restart() },
+		},
+		"full": {
+			start:  []string{"--maxmemory-policy", "noeviction"},
+			strike: func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "maxmemory", "1") },
+			end:    func(_ *testing.T, s *redistest.Server) { s.Do("CONFIG", "SET", "maxmemory", "0") },
+		},
+		"read-only": {
+			strike: func(_ *testing.T, s *redistest.Server) { s.Do("REPLICAOF", "127.0.0.1", "1") },
+			end:    func(_ *testing.T, s *redistest.Server) { s.Do("REPLICAOF", "NO", "ONE") },
+		},
+		"another password": {
+			start: []string{"--user", "keeper", "on", ">keeping", "~*", "&*", "+@all"},
+			strike: func(t *testing.T, s *redistest.Server) {
+				s.Do("ACL", "SETUSER", "keeper", "resetpass", ">another")
+				s.Do("CLIENT", "KILL", "USER", "keeper")
+			},
+			end: func(_ *testing.T, s *redistest.Server) {
+				s.Do("ACL", "SETUSER", "keeper", "resetpass", ">keeping")
+			},
+			remedy: func(c *Config) { c.Redis.Username, c.Redis.Password = "keeper", "keeping" },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, fault.start...)
+			config := redisConfig(server)
+			if fault.remedy != nil {
+				fault.remedy(&config)
+			}
+			endure(t, config,
+				func() { fault.strike(t, server) },
+				func() { fault.end(t, server) })
+		})
+	}
+}
+
+// endure has one replica go on through a fault.
+func endure(t *testing.T, config Config, strike, end func()) {
+	t.Helper()
+	one, err := New(config, silent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { one.Close() })
+	two := startCache(t, config)
+	settled, record := keyOf(t, "ada@orchard.example.com"), wideRecord(now())
+	eventually(t, func() bool { // on a busy machine the first calls may take too long
+		one.Remember(t.Context(), settled, record, time.Now().Add(time.Hour))
+		got, by := two.Recall(t.Context(), settled)
+		return by != enrich.NoTier && same(got, record)
+	})
+
+	strike()
+	var keys []email.Key
+	var slowest time.Duration
+	timed := func(call func()) {
+		began := time.Now()
+		call()
+		slowest = max(slowest, time.Since(began))
+	}
+	for i := range 100 {
+		key := keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i))
+		keys = append(keys, key)
+		timed(func() {
+			if got, by := one.Recall(t.Context(), settled); by != enrich.MemoryTier || !same(got, record) {
+				t.Fatalf("memory does not go on: %d facts from %q", len(got.Facts()), by)
+			}
+		})
+		timed(func() { one.Recall(t.Context(), key) })
+		timed(func() {
+			_, release := one.Lease(t.Context(), key, func(enrich.Record) bool { return false })
+			defer release()
+			one.Remember(t.Context(), key, record, time.Now().Add(time.Hour))
+		})
+		if got, _ := one.Recall(t.Context(), key); !same(got, record) {
+			t.Fatal("what was remembered during the fault is forgotten")
+		}
+	}
+	if slowest > 2*time.Second {
+		t.Errorf("a call took %v", slowest)
+	}
+	if one.Stats().RedisFailures == 0 {
+		t.Error("there was no fault")
+	}
+
+	end()
+	eventually(t, func() bool { return one.Stats().Waiting == 0 })
+	eventually(t, func() bool {
+		for _, key := range keys {
+			if got, _ := two.Recall(t.Context(), key); !same(got, record) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// TestSlowNetwork delays every answer, by less and by more than a recall waits.
+func TestSlowNetwork(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	line := delay(t, server.Addr)
+	config := redisConfig(server)
+	config.Redis.Addresses = []string{line.addr}
+	endure(t, config,
+		func() { line.set(time.Second) },
+		func() { line.set(0) })
+}
+
+// line is a connection that takes its time.
+type line struct {
+	addr string
+	mu   sync.Mutex
+	by   time.Duration
+}
+
+func (l *line) set(by time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.by = by
+}
+
+func (l *line) wait() <-chan time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.After(l.by)
+}
+
+// delay forwards connections to a server and delays what it answers.
+func delay(t *testing.T, to string) *line {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &line{addr: listener.Addr().String()}
+	var running sync.WaitGroup
+	var open sync.Map
+	t.Cleanup(func() {
+		listener.Close()
+		open.Range(func(conn, _ any) bool { conn.(net.Conn).Close(); return true })
+		running.Wait()
+	})
+	carry := func(from, to net.Conn, wait func() <-chan time.Time) {
+		defer from.Close()
+		defer to.Close()
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := from.Read(buf)
+			if err != nil {
+				return
+			}
+			<-wait()
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+	}
+	running.Go(func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", to)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			open.Store(near, true)
+			open.Store(far, true)
+			running.Go(func() { carry(near, far, func() <-chan time.Time { return time.After(0) }) })
+			running.Go(func() { carry(far, near, l.wait) })
+		}
+	})
+	return l
+}
+
+// TestSentinelFailover kills the master: the cache follows the replica that is
+// promoted.
+func TestSentinelFailover(t *testing.T) {
+	t.Parallel()
+	master, _, sentinel := redistest.StartSentinel(t, "records")
+	config := redisConfig(sentinel)
+	config.Redis.Master = "records"
+	failover(t, config, master)
+}
+
+// TestClusterFailover kills one of three masters.
+func TestClusterFailover(t *testing.T) {
+	t.Parallel()
+	nodes := redistest.StartCluster(t, 3)
+	config := redisConfig(nodes[0])
+	for _, other := range nodes[1:] {
+		config.Redis.Addresses = append(config.Redis.Addresses, other.Addr)
+	}
+	failover(t, config, nodes[0])
+}
+
+// failover kills a server for good, after which all subjects must be served
+// again, with nothing lost that replicas had taken or that waited.
+func failover(t *testing.T, config Config, victim *redistest.Server) {
+	t.Helper()
+	one, err := New(config, silent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { one.Close() })
+	var keys []email.Key
+	record := wideRecord(now())
+	for i := range 60 {
+		key := keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i))
+		keys = append(keys, key)
+		one.Remember(t.Context(), key, record, time.Now().Add(time.Hour))
+	}
+	eventually(t, func() bool { return one.Stats().Waiting == 0 })
+	victim.Kill()
+	for _, key := range keys {
+		if got, _ := one.Recall(t.Context(), key); !same(got, record) {
+			t.Fatal("memory does not go on")
+		}
+		one.Remember(t.Context(), key, enrich.NewRecord(titleBy("gamma", now())), time.Now().Add(time.Hour))
+	}
+	eventually(t, func() bool { return one.Stats().Waiting == 0 })
+	two := startCache(t, config)
+	eventually(t, func() bool {
+		for _, key := range keys {
+			if got, by := two.Recall(t.Context(), key); by == enrich.NoTier || len(got.Facts()) != len(record.Facts())+1 {
+				return false
+			}
+		}
+		return true
+	})
+}
