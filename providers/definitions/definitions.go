@@ -21,4 +21,5 @@ var Names = []string{
 	"fullcontact",
 	"dropcontact",
 	"rocketreach",
+	"zerobounce",
 }
