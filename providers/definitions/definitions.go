@@ -22,4 +22,5 @@ var Names = []string{
 	"dropcontact",
 	"rocketreach",
 	"zerobounce",
+	"neverbounce",
 }
