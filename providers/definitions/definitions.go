@@ -23,4 +23,5 @@ var Names = []string{
 	"rocketreach",
 	"zerobounce",
 	"neverbounce",
+	"fullenrich",
 }
