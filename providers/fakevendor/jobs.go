@@ -52,11 +52,12 @@ func (s *jobs) number() uint64 {
 	return s.made
 }
 
-// put keeps a job, unless there is one of that id.
+// put keeps a job, in place of an earlier one of that id.
 func (s *jobs) put(id string, j job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, known := s.byID[id]; known {
+		s.byID[id] = &j
 		return
 	}
 	if len(s.order) < mostJobs {
@@ -100,8 +101,7 @@ func (s *jobs) forget() {
 	s.byID, s.order, s.next = make(map[string]*job), nil, 0
 }
 
-// begin keeps a job of that id, unless there is one, that is done after the
-// vendor's usual time.
+// begin keeps a job of that id that is done after the vendor's usual time.
 func (c *call) begin(id string, j job) {
 	pending := c.set.Data.Pending
 	span, kept := pending.For, pending.KeptFor

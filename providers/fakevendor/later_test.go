@@ -218,3 +218,19 @@ func TestJobsThatNeverEnd(t *testing.T) {
 		}
 	})
 }
+
+func TestALookUpBeginsAgainWhenItsAnswerIsForgotten(t *testing.T) {
+	v := all("hunter")
+	v.Data.Pending = Pending{Share: 1, For: time.Second, KeptFor: time.Minute}
+	bubble(t, only("hunter", v), func(t *testing.T, c *client) {
+		for _, step := range []struct {
+			after  time.Duration
+			status int
+		}{{0, 202}, {2 * time.Second, 200}, {2 * time.Minute, 202}, {2 * time.Second, 200}} {
+			time.Sleep(step.after)
+			if got := c.do("hunter", "GET /v2/email-verifier?api_key=k&email="+ada, ""); got.status != step.status {
+				t.Errorf("%s later: %d, want %d", step.after, got.status, step.status)
+			}
+		}
+	})
+}

@@ -173,10 +173,8 @@ func lushaCompanies(c *call) answer {
 }
 
 func lushaCompany(company truth.Company) object {
-	count := object{{"exact", numberOrNull(company.Employees)}}
-	if low, high := edges(company.EmployeeRange); low != 0 {
-		count = append(count, object{{"min", low}, {"max", high}}...)
-	}
+	low, high := edges(company.EmployeeRange)
+	count := object{{"exact", numberOrNull(company.Employees)}, {"min", numberOrNull(low)}, {"max", numberOrNull(high)}}
 	var revenue any
 	for _, r := range truth.Revenues {
 		if r.Name == company.RevenueRange {

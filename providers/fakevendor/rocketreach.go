@@ -67,8 +67,8 @@ func rocketReachPerson(c *call) answer {
 	if outcome == enrich.Miss {
 		return c.refuse(refusal{outcome: enrich.Miss})
 	}
-	if !c.pay("person", address, credit, false) {
-		return c.spent()
+	if outcome == enrich.Hit && !c.pay("person", address, credit, false) {
+		return c.spent() // failed searches are free
 	}
 	return answer{outcome: outcome, status: http.StatusOK, body: profile}
 }
