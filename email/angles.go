@@ -12,7 +12,7 @@ type segment struct {
 // angles resolves text with angle brackets, some of which may be missing: the
 // segments inside brackets that hold an @ are the address, and text around them
 // is a name, unless it spells out another address.
-func (p *parse) angles(t text, depth int) (mailbox, *Error) {
+func (p *pipeline) angles(t text, depth int) (mailbox, *Error) {
 	p.repairs |= repairAngle
 	segments, err := splitAngles(t)
 	if err != nil {
@@ -84,7 +84,7 @@ func splitAngles(t text) ([]segment, *Error) {
 
 // besideAngles resolves an address outside the brackets: what is inside must be
 // a name of its own, or nothing.
-func (p *parse) besideAngles(t text, segments []segment, depth int) (mailbox, *Error) {
+func (p *pipeline) besideAngles(t text, segments []segment, depth int) (mailbox, *Error) {
 	e := edit{src: t}
 	class := ClassLocalInvalid // of a bracket before the @
 	for _, s := range segments {
@@ -111,7 +111,7 @@ func glued(s string, i int) bool {
 
 // onlyRepeats refuses text around an address that spells out another address.
 // Quoted names are opaque, and an @ alone does not make an address.
-func (p *parse) onlyRepeats(m mailbox, around text, depth int) *Error {
+func (p *pipeline) onlyRepeats(m mailbox, around text, depth int) *Error {
 	s := around.s
 	looked := 0
 	for i := 0; i < len(s); {

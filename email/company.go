@@ -18,7 +18,7 @@ func (n *Normalizer) company(raw string) (Domain, *Error) {
 	if err := unreadable(raw); err != nil {
 		return Domain{}, err
 	}
-	p := parse{n: n}
+	p := pipeline{n: n}
 	t, err := p.clean(text{s: raw})
 	if err != nil {
 		return Domain{}, err

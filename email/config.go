@@ -73,7 +73,8 @@ type Config struct {
 type List struct {
 	// Files are plain text files with one entry a line; blank lines and
 	// everything after a # are ignored. They add to the built-in list and are
-	// read once, when the normalizer is built. Default none.
+	// read once, when the normalizer is built; relative paths start at the
+	// working directory. Default none.
 	Files []string `yaml:"files"`
 
 	// Except names entries to leave out, whichever list they stand in. Default

@@ -58,7 +58,7 @@ func TestSwitches(t *testing.T) {
 		"quotes and formula":   {Config{AcceptQuotedLocal: true}, `"= 1"@example.com`, "error:local_quoted", "error:formula"},
 		"quotes and entity":    {Config{AcceptQuotedLocal: true}, `"a&amp;lt; b"@example.com`, "error:local_quoted", "error:ambiguous"},
 		"quotes and tab":       {Config{AcceptQuotedLocal: true}, "\"a\tb\"@example.com", "error:local_quoted", "error:local_invalid"},
-		"quotes and non-ASCII": {Config{AcceptQuotedLocal: true}, "\"\u00fc b\"@example.com", "error:local_quoted", "error:local_invalid"},
+		"quotes and non-ASCII": {Config{AcceptQuotedLocal: true}, "\"\u00fc b\"@example.com", "error:local_quoted", "error:local_unicode"},
 		"decode_obfuscated":    {Config{DecodeObfuscated: true}, "john (at) example [dot] com", "error:obfuscated", "ok:john@example.com"},
 		"decode dots":          {Config{DecodeObfuscated: true}, "john@example[.]com", "error:obfuscated", "ok:john@example.com"},
 		"decode nothing valid": {Config{DecodeObfuscated: true}, "john at example dot vom", "error:obfuscated", "error:tld_unknown"},

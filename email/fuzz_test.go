@@ -124,7 +124,7 @@ func FuzzPlain(f *testing.F) {
 		if !ok {
 			return
 		}
-		p := parse{n: n}
+		p := pipeline{n: n}
 		slow, err := p.run(raw)
 		if err != nil || !slow.same(m) || p.repairs != 0 {
 			t.Fatalf("%q: the pipeline says %q by %v, %v", raw, slow.local, p.repairs.names(), err)

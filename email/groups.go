@@ -6,7 +6,7 @@ import "strings"
 // square brackets. A group that spells out an address is the address if there
 // is none beside it, and must repeat it otherwise. Other comments are dropped,
 // and other text in square brackets stays what it is: words.
-func (p *parse) groups(t text, depth int) (mailbox, *Error) {
+func (p *pipeline) groups(t text, depth int) (mailbox, *Error) {
 	rest, g, err := p.splitGroups(t)
 	if err != nil {
 		return mailbox{}, err
@@ -43,7 +43,7 @@ type groupsOf struct {
 // splitGroups takes the comments and the square brackets that hold an @ out of
 // t and leaves a blank in the place of each: a comment separates like white
 // space does.
-func (p *parse) splitGroups(t text) (rest text, g groupsOf, err *Error) {
+func (p *pipeline) splitGroups(t text) (rest text, g groupsOf, err *Error) {
 	e := edit{src: t}
 	g.open = -1
 	boring := 0 // up to here no square bracket opens a group with an @

@@ -72,7 +72,7 @@ func unicodeName(name string) (string, *Error) {
 			return "", refuse(ClassDomainTooLong, start, "a label of the domain is longer than 63 octets")
 		}
 		// golang/go#81116: Punycode is ASCII, whatever the rest maps to.
-		if !isASCII(label) && strings.HasPrefix(lowerASCII(norm.NFKC.String(label)), acePrefix) {
+		if !isASCII(label) && looksEncoded(label) {
 			return "", refuse(ClassDomainInvalid, start, "an encoded label contains non-ASCII characters")
 		}
 		start += len(label) + 1
@@ -100,6 +100,17 @@ func unicodeName(name string) (string, *Error) {
 		return "", err
 	}
 	return ascii, nil
+}
+
+// looksEncoded reports whether the mapping makes a label begin with xn--. Four
+// characters are enough for it.
+func looksEncoded(label string) bool {
+	end := 0
+	for range len(acePrefix) {
+		_, size := utf8.DecodeRuneInString(label[end:])
+		end += size
+	}
+	return strings.HasPrefix(lowerASCII(norm.NFKC.String(label[:end])), acePrefix)
 }
 
 // checkULabel applies what IDNA 2008 (RFC 5892) asks of a label and UTS 46 does

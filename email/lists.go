@@ -11,8 +11,16 @@ import (
 //go:embed lists
 var builtin embed.FS
 
-// set is one loaded list.
+// set is a list that is only asked whether it has an entry.
 type set map[string]struct{}
+
+func setOf(entries ...string) set {
+	s := set{}
+	for _, e := range entries {
+		s[e] = struct{}{}
+	}
+	return s
+}
 
 func (s set) has(entry string) bool {
 	_, ok := s[entry]

@@ -12,18 +12,18 @@ import (
 )
 
 // local reads the part before the @, which stands at input offset at.
-func (p *parse) local(t text, at int) (string, *Error) {
+func (p *pipeline) local(t text, at int) (string, *Error) {
 	if t.s == "" {
 		return "", refuse(ClassLocalEmpty, at, "there is nothing before the @")
 	}
 	if t.s[0] == '"' {
-		return p.quotedLocal(t, at)
+		return p.quotedLocal(t)
 	}
 	return p.dotAtom(t)
 }
 
 // dotAtom reads a local part without quotes.
-func (p *parse) dotAtom(t text) (string, *Error) {
+func (p *pipeline) dotAtom(t text) (string, *Error) {
 	if i := badAtom(t.s); i >= 0 {
 		reason := "the local part has a character that is not allowed"
 		if t.s[i] == '.' {
@@ -60,7 +60,7 @@ func (p *parse) dotAtom(t text) (string, *Error) {
 
 // quotedLocal reads a local part that begins with a quote (RFC 5321
 // Quoted-string). One that does not need its quotes loses them.
-func (p *parse) quotedLocal(t text, at int) (string, *Error) {
+func (p *pipeline) quotedLocal(t text) (string, *Error) {
 	if quoteEnd(t.s, 0) != len(t.s)-1 {
 		return "", refuse(ClassLocalInvalid, t.pos(0), "the local part is not one quoted string")
 	}
@@ -75,8 +75,11 @@ func (p *parse) quotedLocal(t text, at int) (string, *Error) {
 	if !p.n.config.AcceptQuotedLocal {
 		return "", refuse(ClassLocalQuoted, t.pos(0), "the local part needs quotes, which is not supported")
 	}
-	if !isASCII(inner.s) || strings.Contains(inner.s, "\t") {
-		return "", refuse(ClassLocalInvalid, t.pos(0), "the quoted local part has a character that is not allowed")
+	if i := firstNonASCII(inner.s); i >= 0 {
+		return "", refuse(ClassLocalUnicode, inner.pos(i), "the quoted local part is not ASCII")
+	}
+	if i := strings.IndexByte(inner.s, '\t'); i >= 0 {
+		return "", refuse(ClassLocalInvalid, inner.pos(i), "the quoted local part has a character that is not allowed")
 	}
 	if inner.s[0] == '=' {
 		return "", refuse(ClassFormula, t.pos(0), "a spreadsheet would run the address as a formula")

@@ -13,7 +13,7 @@ func (m mailbox) same(other mailbox) bool {
 }
 
 // mailbox reads t, which holds one word with an @ and no packaging.
-func (p *parse) mailbox(t text) (mailbox, *Error) {
+func (p *pipeline) mailbox(t text) (mailbox, *Error) {
 	at := atSign(t.s, 0)
 	if at < 0 {
 		return p.none(t)
@@ -55,7 +55,7 @@ func joinsAddresses(between string) bool {
 }
 
 // changed notes the repair that turned from into to.
-func (p *parse) changed(from, to string, other repairs) {
+func (p *pipeline) changed(from, to string, other repairs) {
 	switch {
 	case from == to:
 	case isASCII(from):

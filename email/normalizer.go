@@ -91,14 +91,14 @@ func (n *Normalizer) parse(raw string) (Address, *Error) {
 	if err := unreadable(raw); err != nil {
 		return Address{}, err
 	}
-	p := parse{n: n}
+	p := pipeline{n: n}
 	m, err := p.run(raw)
 	if err != nil {
 		return Address{}, err
 	}
 	whole := m.local + "@" + m.host.name
 	if _, ok := n.plain(whole); !ok {
-		again, err := (&parse{n: n}).run(whole)
+		again, err := (&pipeline{n: n}).run(whole)
 		if err != nil {
 			err.Offset = -1
 			return Address{}, err

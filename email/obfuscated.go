@@ -8,16 +8,25 @@ const maxSpelled = 2 * maxAddress
 
 // deobfuscate reads "john (at) example [dot] com" and its relatives. It
 // succeeds only if something was spelled out and the result has the plain shape
-// of an address; whether the address is valid is not looked at.
+// of an address; whether the address is valid is not looked at. Signs between
+// characters that an address may contain ("john-dot-doe@example.com") count
+// only if there is no @.
 func deobfuscate(t text) (plain text, ok bool) {
 	if len(t.s) > maxSpelled {
 		return t, false
 	}
 	e := edit{src: t}
 	found := false
+	spelled := "[(< \t"
+	if !strings.Contains(t.s, "@") {
+		spelled += "{_-"
+	}
 	for i := 0; i < len(t.s); i++ {
 		sign, end := "@", i+1
 		if t.s[i] != '@' {
+			if strings.IndexByte(spelled, t.s[i]) < 0 {
+				continue
+			}
 			if sign, end = spelledSign(t.s, i); sign == "" {
 				continue
 			}
@@ -49,22 +58,8 @@ func deobfuscate(t text) (plain text, ok bool) {
 // blanks, or between underscores or hyphens. It returns "" if there is none.
 func spelledSign(s string, i int) (sign string, end int) {
 	const longest = 12 // with brackets and blanks
-	shut := s[i]
-	bracket := true
-	switch s[i] {
-	case '[':
-		shut = ']'
-	case '(':
-		shut = ')'
-	case '{':
-		shut = '}'
-	case '<':
-		shut = '>'
-	case ' ', '\t', '_', '-':
-		bracket = false
-	default:
-		return "", 0
-	}
+	shut := closer(s[i])
+	bracket := shut != s[i]
 	rest := s[i+1 : min(len(s), i+1+longest)]
 	j := strings.IndexByte(rest, shut)
 	if j < 0 {

@@ -9,7 +9,7 @@ var prefixes = []string{"mailto", "smtp", "email", "e-mail", "mail", "email addr
 // stripPrefix takes one known prefix off t. What follows mailto is a URI (RFC
 // 6068): its query is dropped and its escapes are decoded; chat programs put a
 // label behind a bar.
-func (p *parse) stripPrefix(t text) (rest, label text, ok bool, err *Error) {
+func (p *pipeline) stripPrefix(t text) (rest, label text, ok bool, err *Error) {
 	colon := strings.IndexByte(t.s, ':')
 	if colon < 0 {
 		return t, text{}, false, nil

@@ -2,8 +2,8 @@ package email
 
 import "strings"
 
-// parse is the state of one run of the pipeline.
-type parse struct {
+// pipeline is the state of one run.
+type pipeline struct {
 	n       *Normalizer
 	repairs repairs
 }
@@ -12,7 +12,7 @@ type parse struct {
 const maxDepth = 8
 
 // run takes raw through the pipeline once.
-func (p *parse) run(raw string) (mailbox, *Error) {
+func (p *pipeline) run(raw string) (mailbox, *Error) {
 	t, err := p.clean(text{s: raw})
 	if err != nil {
 		return mailbox{}, err
@@ -53,7 +53,7 @@ func unreadable(raw string) *Error {
 }
 
 // clean scrubs t and refuses what must not even be looked into.
-func (p *parse) clean(t text) (text, *Error) {
+func (p *pipeline) clean(t text) (text, *Error) {
 	t, err := p.scrub(t)
 	switch {
 	case err != nil:
@@ -68,7 +68,7 @@ func (p *parse) clean(t text) (text, *Error) {
 
 // resolve finds the one mailbox in t. It takes off packaging that surrounds all
 // of t, then looks at what stands side by side.
-func (p *parse) resolve(t text, depth int) (mailbox, *Error) {
+func (p *pipeline) resolve(t text, depth int) (mailbox, *Error) {
 	for ; ; depth++ {
 		if depth > maxDepth {
 			return mailbox{}, refuse(ClassAmbiguous, t.pos(0), "the address is wrapped too many times")
@@ -101,10 +101,13 @@ func (p *parse) resolve(t text, depth int) (mailbox, *Error) {
 		t = plain
 	}
 	if target, label, ok := markdownLink(t); ok {
-		if strings.Contains(label.s, "@") {
+		switch {
+		case !strings.Contains(label.s, "@"):
+			return p.resolve(target, depth+1)
+		case strings.Contains(target.s, "@"):
 			return p.agree([]text{target, label}, depth+1)
 		}
-		return p.resolve(target, depth+1)
+		return mailbox{}, refuse(ClassAmbiguous, target.pos(0), "the link leads elsewhere")
 	}
 	switch angle, group := brackets(t.s); {
 	case angle:
@@ -132,10 +135,10 @@ func brackets(s string) (angle, group bool) {
 }
 
 // agree resolves all candidates, which must be the same mailbox.
-func (p *parse) agree(candidates []text, depth int) (mailbox, *Error) {
+func (p *pipeline) agree(candidates []text, depth int) (mailbox, *Error) {
 	first, err := p.resolve(candidates[0], depth)
 	for _, c := range candidates[1:] {
-		if strings.EqualFold(c.s, candidates[0].s) {
+		if sameText(c.s, candidates[0].s) {
 			p.repairs |= repairDedupe
 			continue
 		}
@@ -148,4 +151,10 @@ func (p *parse) agree(candidates []text, depth int) (mailbox, *Error) {
 		return mailbox{}, refuse(ClassMultiple, c.pos(0), "there is more than one address")
 	}
 	return first, err
+}
+
+// sameText reports texts that differ in the case of ASCII letters at most. Full
+// case folding would equate different letters.
+func sameText(a, b string) bool {
+	return a == b || strings.EqualFold(a, b) && isASCII(a) && isASCII(b)
 }

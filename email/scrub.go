@@ -5,7 +5,7 @@ import "unicode/utf8"
 // scrub removes white space and invisible characters from the edges and
 // invisible ones from the inside, and turns look-alikes of ASCII structure into
 // ASCII. Control characters and directional overrides that are left are errors.
-func (p *parse) scrub(t text) (text, *Error) {
+func (p *pipeline) scrub(t text) (text, *Error) {
 	t = p.trim(t)
 	e := edit{src: t}
 	prev := rune(0) // last rune that was kept
@@ -56,7 +56,7 @@ func joins(prev rune, rest string) bool {
 }
 
 // trim cuts white space and invisible characters off both edges.
-func (p *parse) trim(t text) text {
+func (p *pipeline) trim(t text) text {
 	i, j := 0, len(t.s)
 	for i < j {
 		r, size := utf8.DecodeRuneInString(t.s[i:j])
@@ -77,7 +77,7 @@ func (p *parse) trim(t text) text {
 	return t.cut(i, j)
 }
 
-func (p *parse) trimmed(r rune) {
+func (p *pipeline) trimmed(r rune) {
 	if r < utf8.RuneSelf {
 		p.repairs |= repairTrim
 	} else {

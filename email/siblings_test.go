@@ -1,6 +1,7 @@
 package email
 
 import (
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -71,6 +72,38 @@ func TestPackagingChangesNothing(t *testing.T) {
 					t.Errorf("%q: got %s", raw, b.Reveal())
 				}
 			}
+		}
+	}
+}
+
+// TestDotAtomsStay builds local parts of everything that RFC 5322 allows in
+// them, words with a meaning elsewhere included. They stay as they are, in
+// lower case.
+func TestDotAtomsStay(t *testing.T) {
+	pieces := []string{
+		"a", "B", "7", "at", "dot", "mailto", "smtp", "email", "null", "www", "x", "amp", "lt", "cmd", "40",
+		"-", "_", "+", "{", "}", "'", "`", "|", "/", "&", "#", "!", "?", "*", "~", "^", "$", "%", "=", ".",
+	}
+	n := newNormalizer(t, Config{})
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 50_000 {
+		var local string
+		for range 1 + rnd.IntN(8) {
+			local += pieces[rnd.IntN(len(pieces))]
+		}
+		want := "ok:" + strings.ToLower(local) + "@acme-at-home.com"
+		switch {
+		case isFormula(local):
+			want = "error:formula"
+		case badAtom(local) >= 0:
+			want = "error:local_invalid"
+		case local[0] == '=':
+			want = "error:formula"
+		case encodedAt(local) >= 0:
+			want = "error:ambiguous"
+		}
+		if got := result(t, n, local+"@Acme-At-Home.com"); got != want {
+			t.Fatalf("%s: got %s, want %s", local, got, want)
 		}
 	}
 }

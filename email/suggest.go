@@ -8,11 +8,11 @@ var suggestTargets = [...]string{
 }
 
 // notSlips are companies whose domain happens to be close to a target.
-var notSlips = map[string]struct{}{"cloud.com": {}}
+var notSlips = setOf("cloud.com")
 
 // suggestDomain returns the target one slip away from domain, or "".
 func suggestDomain(domain string) string {
-	if _, ok := notSlips[domain]; ok {
+	if notSlips.has(domain) {
 		return ""
 	}
 	return closest(domain, suggestTargets[:])

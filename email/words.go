@@ -8,7 +8,7 @@ const maxCandidates = 32
 
 // words resolves a list of words without brackets. One address alone, or the
 // same one several times, is fine.
-func (p *parse) words(t text, depth int) (mailbox, *Error) {
+func (p *pipeline) words(t text, depth int) (mailbox, *Error) {
 	t = p.joinAtSigns(t)
 	var addresses []text
 	other := -1 // index of the first word that is no address
@@ -63,7 +63,7 @@ func (p *parse) words(t text, depth int) (mailbox, *Error) {
 
 // none says why a text whose @ signs are all inside quotes, or that has none,
 // is not an address.
-func (p *parse) none(t text) (mailbox, *Error) {
+func (p *pipeline) none(t text) (mailbox, *Error) {
 	if at := strings.IndexByte(t.s, '@'); at >= 0 {
 		return mailbox{}, refuse(ClassAmbiguous, t.pos(at), "the only @ is inside a quoted name")
 	}
@@ -71,7 +71,7 @@ func (p *parse) none(t text) (mailbox, *Error) {
 }
 
 // joinAtSigns removes the blanks around unquoted @ signs.
-func (p *parse) joinAtSigns(t text) text {
+func (p *pipeline) joinAtSigns(t text) text {
 	e := edit{src: t}
 	for at := atSign(t.s, 0); at >= 0; at = atSign(t.s, at+1) {
 		start, end := at, at+1

@@ -8,7 +8,7 @@ import (
 // trimSeparators takes blanks, commas, semicolons, stray double quotes and a
 // final dot off the edges. The number of rounds is bounded, as a stray quote is
 // found by reading all of t.
-func (p *parse) trimSeparators(t text) text {
+func (p *pipeline) trimSeparators(t text) text {
 	again := true
 	for round := 0; again && round < maxDepth; round++ {
 		again = false
@@ -34,7 +34,7 @@ func (p *parse) trimSeparators(t text) text {
 	return t
 }
 
-func (p *parse) separator(c byte) {
+func (p *pipeline) separator(c byte) {
 	if isBlank(c) {
 		p.repairs |= repairTrim
 	} else {
@@ -72,7 +72,7 @@ func strayQuotes(s string) (i, j int) {
 }
 
 // unwrap takes one pair of quotes or brackets off that encloses all of t.
-func (p *parse) unwrap(t text) (text, bool) {
+func (p *pipeline) unwrap(t text) (text, bool) {
 	s := t.s
 	if len(s) < 2 {
 		return t, false
@@ -112,20 +112,33 @@ func (p *parse) unwrap(t text) (text, bool) {
 // closing returns the index of the bracket that closes the one at the start of
 // s, or -1.
 func closing(s string) int {
-	open := s[0]
-	shut := map[byte]byte{'(': ')', '[': ']', '{': '}'}[open]
 	depth := 0
 	for i := 0; i < len(s); i = step(s, i) {
 		switch s[i] {
-		case open:
+		case s[0]:
 			depth++
-		case shut:
+		case closer(s[0]):
 			if depth--; depth == 0 {
 				return i
 			}
 		}
 	}
 	return -1
+}
+
+// closer returns the bracket that closes open, and any other byte itself.
+func closer(open byte) byte {
+	switch open {
+	case '(':
+		return ')'
+	case '[':
+		return ']'
+	case '{':
+		return '}'
+	case '<':
+		return '>'
+	}
+	return open
 }
 
 // unquoteCSV undoes the doubling of quotes in a CSV field whose outer quotes
