@@ -7,6 +7,7 @@ import "time"
 type away struct {
 	since time.Time // zero: Redis answers
 	retry time.Time // not to be asked before
+	back  time.Time // when it is to be trusted that all replicas have reported
 	rate  float64   // calls per second
 	due   time.Time // when the next call may begin
 	left  int64     // of what long windows had left
@@ -20,22 +21,37 @@ const (
 	awayPart = 0.8
 	// awayRetry is how often Redis is tried.
 	awayRetry = time.Second
+	// awayReport is how long after its return all replicas have told what they
+	// did alone. Until then nothing is booked.
+	awayReport = awayRetry + redisPatience
 )
 
 // begin is told of a failure. fair is the replica's part of what the limits
-// allow per second, left its part of what long windows have.
-func (a *away) begin(now time.Time, fair float64, left int64) {
-	a.retry = now.Add(awayRetry)
+// allow per second, left its part of what long windows have. Calls without a
+// lease begin only when all leases, of other replicas too, are over.
+func (a *away) begin(now time.Time, fair float64, left int64, lease time.Duration) {
+	a.retry, a.back = now.Add(awayRetry), time.Time{}
 	if a.since.IsZero() {
-		a.since, a.due, a.left = now, now, left
+		a.since, a.left, a.due = now, left, now.Add(lease)
 		a.rate = awayPart * min(fair, a.meter.perSecond(now))
 	}
 }
 
-func (a *away) end() { a.since, a.retry = time.Time{}, time.Time{} }
+// end is told of an answer.
+func (a *away) end(now time.Time) {
+	switch {
+	case a.since.IsZero():
+	case a.back.IsZero():
+		a.retry, a.back = time.Time{}, now.Add(awayReport)
+	case !now.Before(a.back):
+		a.since, a.back = time.Time{}, time.Time{}
+	}
+}
 
-// resting tells whether Redis is not to be tried yet.
+// resting tells whether Redis is not to be tried yet, books whether calls may
+// be booked.
 func (a *away) resting(now time.Time) bool { return now.Before(a.retry) }
+func (a *away) books(now time.Time) bool   { return !a.resting(now) && !now.Before(a.back) }
 
 // lasts tells whether calls may go on.
 func (a *away) lasts(now time.Time) bool {
@@ -52,19 +68,20 @@ func (a *away) spend(now time.Time) bool {
 	return true
 }
 
-// wake is when to look again; never while Redis answers.
+// wake is when to look again; never while Redis answers or is being asked.
 func (a *away) wake(now time.Time) time.Time {
-	switch {
-	case a.since.IsZero():
-		return never
-	case a.lasts(now):
-		return earliest(a.due, a.retry)
+	wake := never
+	if a.lasts(now) {
+		wake = a.due
 	}
-	return a.retry
+	if a.resting(now) {
+		wake = earliest(wake, a.retry)
+	}
+	if now.Before(a.back) {
+		wake = earliest(wake, a.back)
+	}
+	return wake
 }
-
-// note counts a call.
-func (a *away) note(now time.Time) { a.meter.note(now) }
 
 // meter counts calls of the last seconds.
 type meter struct {

@@ -25,17 +25,23 @@ func newResult(v *vendor) *result {
 	return &result{vendor: v, began: time.Now(), waits: map[string][]time.Duration{}}
 }
 
-// lead asks until the vendor accepted the call, as the router does: a refused
-// call pauses the provider until the hint.
+// lead asks until the vendor accepted the call.
 func (r *result) lead(ctx context.Context, k *quota.Keeper, ask quota.Ask) {
+	if !r.try(ctx, k, ask) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.lost++
+	}
+}
+
+// try asks until the vendor accepted the call, as the router does: a refused
+// call pauses the provider until the hint. It is false if the quota refuses.
+func (r *result) try(ctx context.Context, k *quota.Keeper, ask quota.Ask) bool {
 	began := time.Now()
 	for {
 		permit, err := k.Acquire(ctx, ask)
 		if err != nil {
-			r.mu.Lock()
-			r.lost++
-			r.mu.Unlock()
-			return
+			return false
 		}
 		got := r.vendor.call()
 		permit.Settle(enrich.KnownCharge(0), nil)
@@ -47,6 +53,7 @@ func (r *result) lead(ctx context.Context, k *quota.Keeper, ask quota.Ask) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waits[ask.Account] = append(r.waits[ask.Account], time.Since(began))
+	return true
 }
 
 // per10k is how many refusals there were per 10,000 calls.

@@ -16,8 +16,10 @@ import (
 type order struct {
 	Replica string `json:"replica"`
 	// Seq numbers the replica's orders, so that one whose answer was lost can
-	// be repeated.
-	Seq int64 `json:"seq"`
+	// be repeated. Again is such a repetition: if it was not obeyed before, it
+	// books nothing.
+	Seq   int64 `json:"seq"`
+	Again bool  `json:"again"`
 	// Epoch and Seen are the state that the replica knows: another one, or an
 	// older, has lost something. Fresh names the state if there is none.
 	Epoch string `json:"epoch"`
@@ -87,8 +89,9 @@ type giveBack struct {
 	N     int64   `json:"n"`
 }
 
-// extra is calls that were sent without a lease.
+// extra is calls that were sent without a lease at about the same time.
 type extra struct {
+	At    int64   `json:"at"`
 	Units []int64 `json:"units"`
 	N     int64   `json:"n"`
 }

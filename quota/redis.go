@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -131,6 +132,7 @@ func (c RedisConfig) connect(dialer Dialer) (redis.UniversalClient, error) {
 	if err != nil {
 		return nil, err
 	}
+	quiet.Do(func() { redis.SetLogger(silence{}) })
 	return redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs:                    c.Addresses,
 		IsClusterMode:            c.Cluster,
@@ -155,6 +157,15 @@ func (c RedisConfig) connect(dialer Dialer) (redis.UniversalClient, error) {
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}), nil
 }
+
+// quiet silences the client library, which writes a line for every failed dial;
+// what matters is told by the source.
+var quiet sync.Once
+
+type silence struct{}
+
+// Printf writes nothing.
+func (silence) Printf(context.Context, string, ...any) {}
 
 //go:embed scripts/state.lua
 var stateSource string

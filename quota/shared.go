@@ -151,8 +151,8 @@ func (s *shared) take(now time.Time, c *class, d demand) (what spent, wake, not 
 		case !due.After(now):
 			what.lease = c.booked.take()
 			s.bookAhead(now, c, d)
-		case s.away.spend(now):
-			s.orders.extras = append(s.orders.extras, extra{Units: units, N: 1})
+		case due.Equal(never) && s.away.spend(now):
+			s.orders.spentAlone(s.pool.server(now), units)
 		default:
 			wake, not = s.lack(now, c, d, due)
 			return spent{}, wake, not, false
@@ -163,7 +163,7 @@ func (s *shared) take(now time.Time, c *class, d demand) (what spent, wake, not 
 			s.slots[i].local.take(now, 1, d)
 		}
 	}
-	s.away.note(now)
+	s.away.meter.note(now)
 	return what, now, time.Time{}, true
 }
 

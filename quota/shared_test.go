@@ -21,7 +21,7 @@ func TestThreeReplicasDrain(t *testing.T) {
 							f = newFleet(t, 3, limits...)
 							return f.keepers
 						}, enter)
-						atMost(t, "Redis calls per vendor call", float64(f.trips.Load())/float64(r.vendor.calls), 1)
+						atMost(t, "Redis calls per vendor call", float64(f.trips())/float64(r.vendor.calls), 1)
 					})
 				})
 			}

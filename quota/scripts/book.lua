@@ -114,6 +114,7 @@ end
 -- An order that was obeyed already comes again when its answer was lost.
 local previous = numbers(state[mine])
 local repeated = previous[4] == order.seq
+if order.again and not repeated then order.want = 0 end
 
 -- What the replica did since its last report.
 each(function(shape, w, i, l)
@@ -125,7 +126,7 @@ each(function(shape, w, i, l)
     if back.units[i] > 0 then shape.back(w, back.at, back.units[i], back.n) end
   end
   for _, extra in ipairs(order.extras) do
-    if extra.units[i] > 0 then shape.charge(w, extra.units[i] * extra.n) end
+    if extra.units[i] > 0 then shape.charge(w, extra.units[i] * extra.n, extra.at) end
   end
   for _, s in ipairs(order.lowered) do
     if s.limit == i then shape.lower(w, s.amount, s.remaining, s.reset) end

@@ -73,7 +73,11 @@ function shapes.token_bucket.spend(w, t, u, n, gap, o)
 end
 
 function shapes.token_bucket.back(w, at, u, n) w.tokens = math.min(w.burst, w.tokens + n * u) end
-function shapes.token_bucket.charge(w, units) w.tokens = w.tokens - units end
+
+-- What was spent before the bucket could fill up has come back since.
+function shapes.token_bucket.charge(w, units, at)
+  if now - at < w.burst / w.pace then w.tokens = w.tokens - units end
+end
 
 function shapes.token_bucket.lower(w, _, remaining)
   if remaining >= 0 then

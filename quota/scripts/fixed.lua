@@ -116,7 +116,9 @@ function shapes.fixed.back(w, at, u, n)
   end
 end
 
-function shapes.fixed.charge(w, units) w.used = w.used + units end
+function shapes.fixed.charge(w, units, at)
+  if at >= w.start - w.margin then w.used = w.used + units end
+end
 
 function shapes.fixed.lower(w, limit, remaining, reset)
   if limit > 0 then

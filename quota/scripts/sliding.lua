@@ -61,8 +61,8 @@ function shapes.sliding.back(w, at, u, n)
   end
 end
 
-function shapes.sliding.charge(w, units)
-  if units > 0 then shapes.sliding.spend(w, now, units, 1, 0) end
+function shapes.sliding.charge(w, units, at)
+  if units > 0 and at + w.length > now then shapes.sliding.spend(w, at, units, 1, 0) end
 end
 
 function shapes.sliding.lower(w, limit, remaining, reset)
@@ -71,7 +71,7 @@ function shapes.sliding.lower(w, limit, remaining, reset)
     w.amount = math.min(w.l.amount, limit)
   end
   if remaining < 0 then return end
-  shapes.sliding.charge(w, w.amount - w.used - remaining)
+  shapes.sliding.charge(w, w.amount - w.used - remaining, now)
   if remaining == 0 and reset > now and reset <= now + w.length then w.closed = reset end
 end
 
@@ -88,7 +88,7 @@ end
 function shapes.sliding.memo(w) return int(w.used) end
 
 function shapes.sliding.merge(w, memo, unseen)
-  shapes.sliding.charge(w, math.min(w.amount, (tonumber(memo) or 0) + unseen) - w.used)
+  shapes.sliding.charge(w, math.min(w.amount, (tonumber(memo) or 0) + unseen) - w.used, now)
 end
 
 function shapes.sliding.save(w)
