@@ -51,33 +51,41 @@ func (l Library) Names() ([]string, error) {
 // Load loads a definition by its name, or by the path of its file. The error is
 // of type [engine.Problems] when the definition is wrong.
 func (l Library) Load(name string) (*engine.Definition, error) {
-	file, data, err := l.read(name, definitionSuffix)
+	path, read, err := l.find(name)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Load(file, data)
+	data, err := read(path + definitionSuffix)
+	if err != nil {
+		return nil, fmt.Errorf("definition %s: %w", name, err)
+	}
+	return engine.Load(path+definitionSuffix, data)
 }
 
 // exchanges returns the recorded exchanges beside a definition.
 func (l Library) exchanges(name string) (file string, data []byte, err error) {
-	return l.read(name, exchangesSuffix)
+	path, read, err := l.find(name)
+	if err != nil {
+		return "", nil, err
+	}
+	data, err = read(path + exchangesSuffix)
+	return path + exchangesSuffix, data, err
 }
 
-func (l Library) read(name, suffix string) (file string, data []byte, err error) {
-	if isFile := strings.HasSuffix(name, definitionSuffix); isFile {
-		file = strings.TrimSuffix(name, definitionSuffix) + suffix
-		data, err = os.ReadFile(file)
-		return file, data, err
+// find returns the path of a definition without its suffix, and how to read
+// what stands there.
+func (l Library) find(name string) (path string, read func(string) ([]byte, error), err error) {
+	if file, isFile := strings.CutSuffix(name, definitionSuffix); isFile {
+		return file, os.ReadFile, nil
 	}
 	if l.folder != "" {
-		file = filepath.Join(l.folder, name+suffix)
-		if data, err = os.ReadFile(file); !errors.Is(err, fs.ErrNotExist) {
-			return file, data, err
+		path = filepath.Join(l.folder, name)
+		if _, err := os.Stat(path + definitionSuffix); !errors.Is(err, fs.ErrNotExist) {
+			return path, os.ReadFile, nil
 		}
 	}
-	file = name + suffix
-	if data, err = definitions.Files.ReadFile(file); err != nil {
-		return file, nil, fmt.Errorf("there is no definition %q; known: %s", name, strings.Join(definitions.Names, ", "))
+	if !slices.Contains(definitions.Names, name) {
+		return "", nil, fmt.Errorf("there is no definition %q; known: %s", name, strings.Join(definitions.Names, ", "))
 	}
-	return file, data, nil
+	return name, definitions.Files.ReadFile, nil
 }

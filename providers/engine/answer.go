@@ -1,13 +1,9 @@
 package engine
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"mime"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -25,10 +21,6 @@ type Answer struct {
 	record   any
 	seen     *view
 }
-
-// maxValues bounds the number of values in an answer: expressions and paths
-// take time in proportion to it.
-const maxValues = 100_000
 
 // newAnswer reads an answer's body. What is not JSON stays readable as text
 // only.
@@ -55,60 +47,6 @@ func (a *Answer) mediaType() string {
 		return strings.ToLower(strings.TrimSpace(a.Header.Get("Content-Type")))
 	}
 	return media
-}
-
-// decode reads one JSON value and nothing after it. Numbers become int where
-// they are whole and fit, else float64; those beyond 64 bits stay text.
-func decode(raw []byte) (any, bool) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	var value any
-	if decoder.Decode(&value) != nil {
-		return nil, false
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return nil, false
-	}
-	left := maxValues
-	value = numbers(value, &left)
-	return value, left > 0
-}
-
-// numbers replaces json.Number in place and counts values.
-func numbers(value any, left *int) any {
-	if *left--; *left <= 0 {
-		return nil
-	}
-	switch value := value.(type) {
-	case json.Number:
-		return number(value)
-	case map[string]any:
-		for key, member := range value {
-			switch member.(type) {
-			case json.Number, map[string]any, []any:
-				value[key] = numbers(member, left)
-			default:
-				*left--
-			}
-		}
-	case []any:
-		for i, element := range value {
-			value[i] = numbers(element, left)
-		}
-	}
-	return value
-}
-
-func number(text json.Number) any {
-	if whole, err := strconv.Atoi(string(text)); err == nil {
-		return whole
-	}
-	if strings.ContainsAny(string(text), ".eE") {
-		if float, err := strconv.ParseFloat(string(text), 64); err == nil {
-			return float
-		}
-	}
-	return text
 }
 
 // view shows the answer to expressions.

@@ -79,6 +79,8 @@ type mapper struct {
 	step   *Step
 	// countries of the record, as phone numbers need them, read at most once.
 	countries map[enrich.SubjectKind]string
+	// sure is the definition's own confidence, read at most once.
+	sure *float64
 }
 
 // find maps one attribute.
@@ -197,10 +199,12 @@ func firstOf(values []any) any {
 func (m *mapper) context(spec enrich.Spec, source *source) forms.Context {
 	context := forms.Context{Words: source.words, TitleCase: source.titleCase, Currency: source.currency, Now: m.scope.Now}
 	if needsCountry(spec) {
-		if source.country != nil {
-			context.Country, _ = forms.Country(source.country.textOf(m.answer.record, m.scope))
-		} else {
-			context.Country = m.country(spec.Attribute.Kind())
+		context.Country = func() string {
+			if source.country == nil {
+				return m.country(spec.Attribute.Kind())
+			}
+			country, _ := forms.Country(source.country.textOf(m.answer.record, m.scope))
+			return country
 		}
 	}
 	return context
@@ -227,11 +231,14 @@ var countryOf = map[enrich.SubjectKind]enrich.Attribute{
 }
 
 func (m *mapper) confidence(source *source) float64 {
-	from := source.confidence
-	if from == nil {
-		from = m.step.call.definition.confidence
+	if source.confidence != nil {
+		return source.confidence.of(m)
 	}
-	return from.of(m)
+	if m.sure == nil {
+		sure := m.step.call.definition.confidence.of(m)
+		m.sure = &sure
+	}
+	return *m.sure
 }
 
 // attribute maps one attribute; the range of employees follows from their

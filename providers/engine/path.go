@@ -26,6 +26,8 @@ import (
 type Path struct {
 	text  string
 	steps []pathStep
+	// plain is set when all steps are keys, as in most paths.
+	plain bool
 }
 
 // pathStep goes one level down.
@@ -75,7 +77,7 @@ type found struct {
 func (p Path) String() string { return p.text }
 
 func parsePath(text string) (Path, error) {
-	path := Path{text: text}
+	path := Path{text: text, plain: true}
 	rest := text
 	for rest != "" {
 		var step pathStep
@@ -89,6 +91,7 @@ func parsePath(text string) (Path, error) {
 			return Path{}, fmt.Errorf("path %q: %w", text, err)
 		}
 		path.steps = append(path.steps, step)
+		path.plain = path.plain && step.kind == byKey
 	}
 	return path, nil
 }
@@ -198,9 +201,29 @@ func (p Path) variables() []variable {
 
 // find follows the path from the record.
 func (p Path) find(record any, s *Scope) found {
+	if p.plain {
+		return p.descend(record)
+	}
 	var out found
 	walk{record: record, scope: s, out: &out}.down(record, p.steps)
 	return out
+}
+
+// descend is find for plain paths.
+func (p Path) descend(value any) found {
+	for i := range p.steps {
+		if value == nil {
+			return found{sent: true} // all below an empty field is empty
+		}
+		object, ok := value.(map[string]any)
+		if !ok {
+			return found{broken: true}
+		}
+		if value, ok = object[p.steps[i].key]; !ok {
+			return found{sent: len(object) == 0}
+		}
+	}
+	return found{values: []any{value}, sent: true}
 }
 
 // first returns the first value that the path leads to, or nil.

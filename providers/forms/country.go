@@ -20,10 +20,28 @@ var moreCountries = map[string]string{
 	"netherlands antilles": "", "yugoslavia": "", // no longer countries
 }
 
+// usualCountries are the names and codes of the standard, which need no search
+// among synonyms.
+var usualCountries = func() map[string]string {
+	usual := map[string]string{}
+	for _, country := range countries.All() {
+		code := country.Alpha2()
+		for _, name := range []string{code, country.Alpha3(), country.String()} {
+			if name = strings.ToLower(name); !ambiguousCountries[name] && isCurrent(country) {
+				usual[name] = code
+			}
+		}
+	}
+	return usual
+}()
+
 // Country brings a country's name or code into ISO 3166-1 alpha-2. Names that
 // stand for several countries are refused.
 func Country(text string) (string, Verdict) {
 	name := strings.ToLower(foldSpace(text))
+	if code, usual := usualCountries[name]; usual {
+		return code, OK
+	}
 	if isEmptyText(name) {
 		return "", Empty
 	}
@@ -43,10 +61,16 @@ func Country(text string) (string, Verdict) {
 	if len(name) <= 3 && name != "uk" && name != "uae" && !strings.EqualFold(name, code) && !strings.EqualFold(name, country.Alpha3()) {
 		return "", Wrong
 	}
-	if !country.IsValid() || len(code) != 2 || code == "AN" || code == "YU" {
+	if !isCurrent(country) {
 		return "", Wrong
 	}
 	return code, OK
+}
+
+// isCurrent tells whether the table's entry is a country of today.
+func isCurrent(country countries.CountryCode) bool {
+	code := country.Alpha2()
+	return country.IsValid() && len(code) == 2 && code != "AN" && code != "YU"
 }
 
 func verdictOfCode(code string) Verdict {

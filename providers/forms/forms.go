@@ -25,9 +25,9 @@ const (
 
 // Context is what a value needs beside itself to be read.
 type Context struct {
-	// Country in which national phone numbers are read, alpha-2; "" refuses
-	// them.
-	Country string
+	// Country returns the country in which national phone numbers are read,
+	// alpha-2; "" or no function refuses them.
+	Country func() string
 	// Currency of bare amounts of money, as "USD"; "" refuses them.
 	Currency string
 	// Words of the vendor; nil: the vocabulary common to all vendors.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nyaruka/phonenumbers"
+
 	"github.com/enrichd/enrichd/enrich"
 )
 
@@ -43,6 +45,8 @@ func check(t *testing.T, a enrich.Attribute, context Context, readings ...readin
 	}
 }
 
+func in(country string) func() string { return func() string { return country } }
+
 func TestEmptiness(t *testing.T) {
 	check(t, "person.title", Context{},
 		not(nil, Empty), not("", Empty), not("   ", Empty), not("null", Empty), not("N/A", Empty), not("-", Empty), not("--", Empty),
@@ -64,7 +68,7 @@ func TestChangedTypesAreRefused(t *testing.T) {
 			continue
 		}
 		for _, raw := range []any{map[string]any{"value": "x"}, []any{map[string]any{}, 1, 2}} {
-			if value, verdict := Read(spec, raw, Context{Now: now, Currency: "USD", Country: "DE"}); verdict != Wrong || !value.IsZero() {
+			if value, verdict := Read(spec, raw, Context{Now: now, Currency: "USD", Country: in("DE")}); verdict != Wrong || !value.IsZero() {
 				t.Errorf("%s from %v: verdict %d", spec.Attribute, raw, verdict)
 			}
 		}
@@ -85,7 +89,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestTexts(t *testing.T) {
-	check(t, "person.title", Context{}, ok("  Head  of\nSales ", "Head of Sales"), ok("head of sales", "head of sales"), not(strings.Repeat("x", 600), Wrong))
+	check(t, "person.title", Context{}, ok("  Head  of\nSales ", "Head of Sales"), ok("head of sales", "head of sales"), not(strings.Repeat("x", 600), Wrong), not("J\ufffdrg", Wrong), ok("Sen\u00adior", "Senior"))
 	check(t, "person.title", Context{TitleCase: true}, ok("head of sales", "Head Of Sales"), ok("CEO", "CEO"), ok("iOS lead", "iOS lead"))
 	check(t, "company.industry", Context{}, ok("Internet  Software & Services", "internet software & services"))
 	check(t, "company.description", Context{},
@@ -102,9 +106,9 @@ func TestPhones(t *testing.T) {
 		not("030 23125 000", Wrong), not("(202) 555-0143", Wrong), not("+1 202 555 0143 ext. 12", Wrong), not("+1 202 555 0143 x12", Wrong),
 		not("555-0143", Wrong), not("+1 000 000 0000", Wrong), not("call me", Wrong), not("+", Empty), not("+999 123", Wrong), not(12025550143, Wrong),
 	)
-	check(t, "person.phone", Context{Country: "DE"}, ok("030 23125 000", "+493023125000"), ok("0049 30 23125 000", "+493023125000"), ok("+1 202 555 0143", "+12025550143"), not("12", Wrong))
-	check(t, "company.phone", Context{Country: "US"}, ok("(202) 555-0143", "+12025550143"), ok("1-202-555-0143", "+12025550143"), not("555-0143", Wrong))
-	check(t, "person.mobile_phone", Context{Country: "GB"}, ok("07700 900123", "+447700900123"), ok("(0) 7700 900123", "+447700900123"))
+	check(t, "person.phone", Context{Country: in("DE")}, ok("030 23125 000", "+493023125000"), ok("0049 30 23125 000", "+493023125000"), ok("+1 202 555 0143", "+12025550143"), not("12", Wrong))
+	check(t, "company.phone", Context{Country: in("US")}, ok("(202) 555-0143", "+12025550143"), ok("1-202-555-0143", "+12025550143"), not("555-0143", Wrong))
+	check(t, "person.mobile_phone", Context{Country: in("GB")}, ok("07700 900123", "+447700900123"), ok("(0) 7700 900123", "+447700900123"))
 }
 
 func TestLinkedIn(t *testing.T) {
@@ -147,4 +151,28 @@ func TestZonesAndDomains(t *testing.T) {
 		ok("acme.example", "acme.example"), ok("www.acme.example", "acme.example"), ok("https://www.Acme.example/about?x=1", "acme.example"),
 		ok("http://shop.acme.co.uk:8080/", "acme.co.uk"), ok("bücher.example", "xn--bcher-kva.example"), ok("acme.example/path", "acme.example"),
 		not("acme", Wrong), not("co.uk", Wrong), not("10.0.0.1", Wrong), not("not a domain", Wrong), not("https://", Wrong))
+}
+
+// TestCanonicalPhonesNeedNoParser compares the short way with the parser for
+// numbers of every country.
+func TestCanonicalPhonesNeedNoParser(t *testing.T) {
+	short := 0
+	for region := range phonenumbers.GetSupportedRegions() {
+		for _, kind := range []phonenumbers.PhoneNumberType{phonenumbers.MOBILE, phonenumbers.FIXED_LINE} {
+			example := phonenumbers.GetExampleNumberForType(region, kind)
+			if example == nil {
+				continue
+			}
+			text := phonenumbers.Format(example, phonenumbers.E164)
+			if isCanonical(text) {
+				short++
+			}
+			if number, ok := possible(text, ""); !ok || phonenumbers.Format(number, phonenumbers.E164) != text {
+				t.Errorf("%s: %s is not what the parser makes of it", region, text)
+			}
+		}
+	}
+	if short < 300 {
+		t.Errorf("only %d numbers went the short way", short)
+	}
 }

@@ -25,7 +25,7 @@ const (
 var (
 	openText    = regexp.MustCompile(`(?i)^(?:>=?|over|more than|at least)\s*(.+)$|^(.+?)\s*(?:\+|\band (?:more|above|over)|\bor more|\bplus)\s*(?:employees|people)?$`)
 	upToText    = regexp.MustCompile(`(?i)^(?:<=?|under|less than|up to|below|fewer than)\s*(.+)$`)
-	betweenText = regexp.MustCompile(`(?i)^(?:between\s+|from\s+)?(.+?)\s*(?:-|–|—|\.\.+|\bto\b|\band\b|~)\s*(.+?)$`)
+	betweenText = regexp.MustCompile(`(?i)^(?:between\s+|from\s+)?(.+?)\s*(?:–|—|\.\.+|\bto\b|\band\b|~)\s*(.+?)$`)
 	codeText    = regexp.MustCompile(`(?i)^c_(\d+)_(\d+|max)$`)
 )
 
@@ -72,6 +72,9 @@ func spanOfText(text string) (span, Verdict) {
 			return span{low: match[1], kind: open}, OK
 		}
 		return span{low: match[1], high: match[2]}, OK
+	}
+	if low, high, ok := strings.Cut(text, "-"); ok && low != "" { // by far the most
+		return span{low: strings.TrimSpace(low), high: strings.TrimSpace(high)}, OK
 	}
 	if match := openText.FindStringSubmatch(text); match != nil {
 		return span{low: match[1] + match[2], kind: open}, OK

@@ -41,6 +41,9 @@ func isMasked(text string) bool {
 // foldSpace replaces each run of white space by one blank, trims the ends and
 // drops characters that show nothing.
 func foldSpace(text string) string {
+	if isFolded(text) {
+		return text
+	}
 	var folded strings.Builder
 	pending := false
 	for _, r := range text {
@@ -59,18 +62,34 @@ func foldSpace(text string) string {
 	return folded.String()
 }
 
+// isFolded tells whether a text of printable ASCII is folded already, as nearly
+// all are.
+func isFolded(text string) bool {
+	last := byte(' ')
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == ' ' && last == ' ' {
+			return false
+		}
+		last = text[i]
+	}
+	return last != ' '
+}
+
 // isInvisible tells whether a character is a control or a formatting mark that
 // changes nothing but what a reader believes to see. The joiners stay: words of
 // some scripts need them.
 func isInvisible(r rune) bool {
 	const zeroWidthNonJoiner, zeroWidthJoiner = '\u200c', '\u200d'
-	return unicode.Is(unicode.Cc, r) || r == utf8.RuneError ||
+	return unicode.Is(unicode.Cc, r) ||
 		unicode.Is(unicode.Cf, r) && r != zeroWidthNonJoiner && r != zeroWidthJoiner
 }
 
+// isBroken tells whether characters were lost when the text was encoded.
+func isBroken(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
+
 func line(text string, titleCase bool) (string, Verdict) {
 	text = foldSpace(text)
-	if utf8.RuneCountInString(text) > maxLine {
+	if utf8.RuneCountInString(text) > maxLine || isBroken(text) {
 		return "", Wrong
 	}
 	if titleCase && text == strings.ToLower(text) {
@@ -104,10 +123,14 @@ func longText(text string) (string, Verdict) {
 			break
 		}
 	}
-	if isEmptyText(text) {
+	switch {
+	case isEmptyText(text):
 		return "", Empty
+	case isBroken(text):
+		return "", Wrong
+	default:
+		return text, OK
 	}
-	return text, OK
 }
 
 // SaysNothing tells whether a raw value is null, an empty list or object, or a
