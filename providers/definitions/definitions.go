@@ -24,4 +24,5 @@ var Names = []string{
 	"zerobounce",
 	"neverbounce",
 	"fullenrich",
+	"datagma",
 }
