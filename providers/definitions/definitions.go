@@ -25,4 +25,5 @@ var Names = []string{
 	"neverbounce",
 	"fullenrich",
 	"datagma",
+	"enrow",
 }
