@@ -26,4 +26,5 @@ var Names = []string{
 	"fullenrich",
 	"datagma",
 	"enrow",
+	"coresignal",
 }
