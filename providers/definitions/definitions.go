@@ -27,4 +27,5 @@ var Names = []string{
 	"datagma",
 	"enrow",
 	"coresignal",
+	"crunchbase",
 }
