@@ -28,4 +28,5 @@ var Names = []string{
 	"enrow",
 	"coresignal",
 	"crunchbase",
+	"builtwith",
 }
