@@ -2,6 +2,7 @@ package email
 
 import (
 	"errors"
+	"net/mail"
 	"strings"
 	"testing"
 	"time"
@@ -9,10 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// addSeeds gives a fuzz target the corpus and the worst inputs known.
+// addSeeds gives a fuzz target the corpus, its siblings and the worst inputs
+// known.
 func addSeeds(f *testing.F) {
 	for _, c := range corpus(f) {
 		f.Add(c.raw())
+	}
+	for _, s := range siblings(f) {
+		f.Add(s.raw)
 	}
 	for _, raw := range worstCases() {
 		f.Add(raw)
@@ -157,6 +162,27 @@ func FuzzCost(f *testing.F) {
 		}
 		if allocs := testing.AllocsPerRun(1, func() { _, _ = n.Normalize(raw) }); allocs > MaxInput {
 			t.Fatalf("%q: %v allocations", raw, allocs)
+		}
+	})
+}
+
+// FuzzNetMail makes sure that an address which both this package and net/mail
+// read is the same for both: two programs that disagree about the recipient are
+// how mail goes astray.
+func FuzzNetMail(f *testing.F) {
+	addSeeds(f)
+	n := newNormalizer(f, Config{})
+	f.Fuzz(func(t *testing.T, raw string) {
+		parsed, err := mail.ParseAddress(raw)
+		if err != nil {
+			return
+		}
+		a, err := n.Normalize(raw)
+		if err != nil {
+			return
+		}
+		if b, err := n.Normalize(parsed.Address); err == nil && b.Reveal() != a.Reveal() {
+			t.Fatalf("%q: net/mail reads %q, this package %q", raw, parsed.Address, a.Reveal())
 		}
 	})
 }

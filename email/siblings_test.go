@@ -1,6 +1,7 @@
 package email
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -8,13 +9,19 @@ import (
 	"testing"
 )
 
-// TestSiblings normalizes the lines of siblings.txt.
-func TestSiblings(t *testing.T) {
+// sibling is one line of siblings.txt.
+type sibling struct {
+	line      int
+	raw, want string
+}
+
+func siblings(t testing.TB) []sibling {
+	t.Helper()
 	data, err := os.ReadFile("testdata/siblings.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := newNormalizer(t, Config{})
+	var all []sibling
 	line := 0
 	for text := range strings.Lines(string(data)) {
 		line++
@@ -25,16 +32,21 @@ func TestSiblings(t *testing.T) {
 		if err != nil {
 			t.Fatalf("line %d: %v", line, err)
 		}
-		raw, err := strconv.Unquote(quoted)
-		if err != nil {
+		raw, err1 := strconv.Unquote(quoted)
+		want, err2 := strconv.Unquote(`"` + strings.TrimSpace(text[len(quoted):]) + `"`)
+		if err := errors.Join(err1, err2); err != nil {
 			t.Fatalf("line %d: %v", line, err)
 		}
-		want, err := strconv.Unquote(`"` + strings.TrimSpace(text[len(quoted):]) + `"`)
-		if err != nil {
-			t.Fatalf("line %d: %v", line, err)
-		}
-		if _, got, _ := strings.Cut(result(t, n, raw), ":"); got != want {
-			t.Errorf("line %d: %s: got %s, want %s", line, quoted, got, want)
+		all = append(all, sibling{line, raw, want})
+	}
+	return all
+}
+
+func TestSiblings(t *testing.T) {
+	n := newNormalizer(t, Config{})
+	for _, s := range siblings(t) {
+		if _, got, _ := strings.Cut(result(t, n, s.raw), ":"); got != s.want {
+			t.Errorf("line %d: %q: got %s, want %s", s.line, s.raw, got, s.want)
 		}
 	}
 }
