@@ -1,28 +1,55 @@
 package cache
 
 import (
+	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/dgraph-io/ristretto/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/enrichd/enrichd/cache/redistest"
 	"github.com/enrichd/enrichd/enrich"
 )
 
+// The benchmarks report the processor time of an operation besides the usual
+// figures: on a machine that does much else it is the one that can be compared.
+// "plain" is the composition that needs the least code: ristretto under string
+// keys in front of go-redis with its own settings, records as JSON.
+
+// measureCPU reports the processor time of an operation.
+func measureCPU(b *testing.B) (stop func()) {
+	spent := func() time.Duration {
+		var usage syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+			b.Fatal(err)
+		}
+		return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	}
+	before := spent()
+	return func() { b.ReportMetric(float64(spent()-before)/float64(b.N), "cpu-ns/op") }
+}
+
 func BenchmarkDecode(b *testing.B) {
 	e := mustEntry(b, newTag(), time.Now().Add(time.Hour), usualRecord(now()).Facts()...)
-	b.ReportMetric(float64(len(e.payload)), "bytes")
 	b.ReportAllocs()
+	defer measureCPU(b)()
 	for b.Loop() {
 		if _, err := e.record(); err != nil {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64(len(e.payload)), "bytes")
 }
 
 func BenchmarkEncode(b *testing.B) {
 	record := usualRecord(now())
 	b.ReportAllocs()
+	defer measureCPU(b)()
 	for b.Loop() {
 		if _, err := encodeRecord(record); err != nil {
 			b.Fatal(err)
@@ -30,47 +57,49 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkMemoryHit recalls entries with the key ready: few that are asked for
-// often, and many at random.
+// BenchmarkMemoryHit recalls from memory with the tag ready: few subjects that
+// are asked for often, and many at random.
 func BenchmarkMemoryHit(b *testing.B) {
-	for _, bench := range []struct {
+	for _, count := range []struct {
 		name     string
 		subjects int
-		decode   bool
-	}{
-		{"hot", 1000, false},
-		{"hot decoded", 1000, true},
-		{"100000", 100_000, false},
-		{"100000 decoded", 100_000, true},
-	} {
-		b.Run(bench.name, func(b *testing.B) {
-			c := startCache(b, Config{MemoryBytes: 1 << 30})
-			m := c.memory.(*memory)
-			record := usualRecord(now())
-			var tags []tag
-			for range bench.subjects {
-				subject := newTag()
-				m.remember(b.Context(), mustEntry(b, subject, time.Now().Add(time.Hour), record.Facts()...))
-				tags = append(tags, subject)
-			}
-			m.settle()
-			b.ReportAllocs()
-			b.ResetTimer()
-			var seed atomic.Uint64
-			b.RunParallel(func(pb *testing.PB) {
-				random := rand.New(rand.NewPCG(seed.Add(1), 0))
-				for pb.Next() {
-					subject := tags[random.IntN(len(tags))]
-					if bench.decode {
-						if _, by := c.recall(b.Context(), subject); by != enrich.MemoryTier {
+	}{{"hot", 1000}, {"100000", 100_000}} {
+		c := startCache(b, Config{MemoryBytes: 1 << 30})
+		m := c.memory.(*memory)
+		plain := startPlain(b, nil)
+		var tags []tag
+		var keys []string
+		for range count.subjects {
+			subject := newTag()
+			e := mustEntry(b, subject, time.Now().Add(time.Hour), usualRecord(now()).Facts()...)
+			m.remember(b.Context(), e)
+			plain.memory.SetWithTTL(string(subject[:]), e, int64(len(e.payload)), time.Hour)
+			plain.memory.Wait()
+			tags, keys = append(tags, subject), append(keys, string(subject[:]))
+		}
+		m.settle()
+		for _, bench := range []struct {
+			name string
+			hit  func(at int) bool
+		}{
+			{"plain", func(at int) bool { _, ok := plain.memory.Get(keys[at]); return ok }},
+			{"encoded", func(at int) bool { return m.recall(b.Context(), tags[at]) != nil }},
+			{"record", func(at int) bool { _, by := c.recall(b.Context(), tags[at]); return by == enrich.MemoryTier }},
+		} {
+			b.Run(count.name+"/"+bench.name, func(b *testing.B) {
+				b.ReportAllocs()
+				var seed atomic.Uint64
+				defer measureCPU(b)()
+				b.RunParallel(func(pb *testing.PB) {
+					random := rand.New(rand.NewPCG(seed.Add(1), 0))
+					for pb.Next() {
+						if !bench.hit(random.IntN(count.subjects)) {
 							b.Error("miss")
 						}
-					} else if m.recall(b.Context(), subject) == nil {
-						b.Error("miss")
 					}
-				}
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -80,11 +109,142 @@ func BenchmarkRecall(b *testing.B) {
 	key := keyOf(b, "ada@orchard.example.com")
 	c.Remember(b.Context(), key, usualRecord(now()), time.Now().Add(time.Hour))
 	b.ReportAllocs()
+	defer measureCPU(b)()
 	for b.Loop() {
 		if _, by := c.Recall(b.Context(), key); by != enrich.MemoryTier {
 			b.Fatal("miss")
 		}
 	}
+}
+
+// BenchmarkRedisHit recalls from Redis, singly, by many at once, and in
+// batches.
+func BenchmarkRedisHit(b *testing.B) {
+	server := redistest.Start(b)
+	r := startRemote(b, server, patient)
+	plain := startPlain(b, redis.NewClient(&redis.Options{Addr: server.Addr}))
+	var tags []tag
+	for range batchSize {
+		subject, record := newTag(), usualRecord(now())
+		r.remember(b.Context(), mustEntry(b, subject, time.Now().Add(time.Hour), record.Facts()...))
+		plain.set(b, subject, record)
+		tags = append(tags, subject)
+	}
+	for _, bench := range []struct {
+		name string
+		hit  func(ctx context.Context, at int) bool
+	}{
+		{"plain", func(ctx context.Context, at int) bool { return plain.get(ctx, tags[at]) }},
+		{"encoded", func(ctx context.Context, at int) bool { return r.recall(ctx, tags[at]) != nil }},
+		{"record", func(ctx context.Context, at int) bool {
+			found := r.recall(ctx, tags[at])
+			if found == nil {
+				return false
+			}
+			_, err := found.record()
+			return err == nil
+		}},
+	} {
+		b.Run("one/"+bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			defer measureCPU(b)()
+			at := 0
+			for b.Loop() {
+				if at++; !bench.hit(b.Context(), at%len(tags)) {
+					b.Fatal("miss")
+				}
+			}
+		})
+		b.Run("64/"+bench.name, func(b *testing.B) {
+			b.SetParallelism(32)
+			defer measureCPU(b)()
+			b.RunParallel(func(pb *testing.PB) {
+				for at := 0; pb.Next(); at++ {
+					if !bench.hit(b.Context(), at%len(tags)) {
+						b.Error("miss")
+					}
+				}
+			})
+		})
+	}
+	b.Run("batch of 100/encoded", func(b *testing.B) {
+		defer measureCPU(b)()
+		for b.Loop() {
+			for _, found := range r.recallBatch(b.Context(), tags) {
+				if found == nil {
+					b.Fatal("miss")
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkRedisAway recalls a subject that is not in memory while Redis is
+// gone: what a request pays for it.
+func BenchmarkRedisAway(b *testing.B) {
+	server := redistest.Start(b)
+	r := startRemote(b, server, usualPatience)
+	server.Kill()
+	for range 2 * tripCalls {
+		r.recall(b.Context(), newTag())
+	}
+	subject := newTag()
+	defer measureCPU(b)()
+	for b.Loop() {
+		if r.recall(b.Context(), subject) != nil {
+			b.Fatal("hit")
+		}
+	}
+}
+
+// plainCache is the composition to compare with.
+type plainCache struct {
+	memory *ristretto.Cache[string, *entry]
+	redis  *redis.Client
+}
+
+func startPlain(b *testing.B, client *redis.Client) *plainCache {
+	b.Helper()
+	memory, err := ristretto.NewCache(&ristretto.Config[string, *entry]{NumCounters: 1e7, MaxCost: 1 << 30, BufferItems: 64})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		memory.Close()
+		if client != nil {
+			client.Close()
+		}
+	})
+	return &plainCache{memory: memory, redis: client}
+}
+
+// plainFact is a fact as JSON.
+type plainFact struct {
+	Attribute, Value, Source string
+	FetchedAt                time.Time
+	Confidence               float64
+	Price                    int64
+}
+
+func (p *plainCache) set(b *testing.B, t tag, record enrich.Record) {
+	b.Helper()
+	var facts []plainFact
+	for _, f := range record.Facts() {
+		facts = append(facts, plainFact{string(f.Attribute), f.Value.Text(), f.Source, f.FetchedAt, f.Confidence, int64(f.Price)})
+	}
+	encoded, err := json.Marshal(facts)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := p.redis.Set(b.Context(), string(t[:]), encoded, time.Hour).Err(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (p *plainCache) get(ctx context.Context, t tag) bool {
+	encoded, err := p.redis.Get(ctx, string(t[:])).Bytes()
+	var facts []plainFact
+	return err == nil && json.Unmarshal(encoded, &facts) == nil && len(facts) > 0
 }
 
 // usualRecord is a record as one vendor leaves it.

@@ -49,7 +49,7 @@ func newBreaker(needed time.Duration, log *slog.Logger) *breaker {
 		MaxRequests:  1,
 		Interval:     tripWindow,
 		BucketPeriod: tripBucket,
-		Timeout:      probeEvery,
+		Timeout:      probeEvery / 2, // over before the next probe
 		ReadyToTrip: func(counts gobreaker.Counts) bool {
 			return counts.Requests >= tripCalls && 2*counts.TotalFailures >= counts.Requests
 		},

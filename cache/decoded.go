@@ -2,6 +2,7 @@ package cache
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -14,8 +15,8 @@ import (
 // decoded ones take several times the room, and the collector must look into
 // each.
 //
-// Every entry has one slot, which the last reader takes over. The zero decoded
-// keeps nothing.
+// Every entry has a choice of two slots, one of which the last reader takes
+// over.
 type decoded struct {
 	barriers *barriers // what does not pass is not read
 	slots    []atomic.Pointer[reading]
@@ -47,24 +48,33 @@ func newDecoded(bytes int64, barriers *barriers) *decoded {
 // nothing.
 func (d *decoded) record(e *entry) (enrich.Record, error) {
 	under := d.barriers.until.Load()
-	if len(d.slots) == 0 {
+	if len(d.slots) < 2 {
 		return d.read(e, under)
 	}
-	slot := &d.slots[binary.LittleEndian.Uint64(e.tag[8:])%uint64(len(d.slots))]
-	last := slot.Load()
-	if last != nil && last.of == e && last.under == under {
-		return last.record, nil
+	first := binary.LittleEndian.Uint64(e.tag[8:]) % uint64(len(d.slots)/2) * 2
+	var last [2]*reading
+	for i := range last {
+		last[i] = d.slots[first+uint64(i)].Load()
+		if last[i] != nil && last[i].of == e && last[i].under == under {
+			return last[i].record, nil
+		}
 	}
 	record, err := d.read(e, under)
 	if err != nil {
 		return record, err
 	}
+	victim := rand.IntN(2)
+	if last[0] == nil || last[1] != nil && last[0].of.tag == e.tag {
+		victim = 0
+	} else if last[1] == nil || last[1].of.tag == e.tag {
+		victim = 1
+	}
 	fresh := &reading{of: e, under: under, record: record, size: readingSize(e, record)}
 	grown := fresh.size
-	if last != nil {
-		grown -= last.size
+	if last[victim] != nil {
+		grown -= last[victim].size
 	}
-	if d.held.Load()+grown <= d.budget && slot.CompareAndSwap(last, fresh) {
+	if d.held.Load()+grown <= d.budget && d.slots[first+uint64(victim)].CompareAndSwap(last[victim], fresh) {
 		d.held.Add(grown)
 	}
 	return record, nil

@@ -86,7 +86,7 @@ func TestSchemasSideBySide(t *testing.T) {
 	r := startRemote(t, server, patient)
 	direct := directly(t, server)
 	subject := newTag()
-	newer := r.keys.subject(subject) + schemaSuffix[schema+1]
+	newer := r.keys.subject(subject, schemaSuffix[schema+1])
 	if err := direct.Set(t.Context(), newer, "of a newer program", 0).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -39,36 +39,41 @@ type keyspace struct {
 	db     int
 }
 
-func (k keyspace) group(group byte) string {
-	return k.prefix + "{" + hex.EncodeToString([]byte{group}) + "}:"
+func (k keyspace) group(group byte, name string) string {
+	return k.prefix + "{" + hex.EncodeToString([]byte{group}) + "}:" + name
 }
 
-func (k keyspace) subject(t tag) string {
-	return k.group(t[0]) + base64.RawURLEncoding.EncodeToString(t[:])
+func (k keyspace) subject(t tag, name string) string {
+	key := make([]byte, 0, 128)
+	key = append(key, k.prefix...)
+	key = append(key, '{')
+	key = hex.AppendEncode(key, t[:1])
+	key = append(key, '}', ':')
+	key = base64.RawURLEncoding.AppendEncode(key, t[:])
+	return string(append(key, name...))
 }
 
 // entry is the key of a subject's record.
-func (k keyspace) entry(t tag) string { return k.subject(t) + schemaSuffix[schema] }
+func (k keyspace) entry(t tag) string { return k.subject(t, schemaSuffix[schema]) }
 
 // erased is the key of the time of a subject's last erasure.
-func (k keyspace) erased(t tag) string { return k.subject(t) + ":erased" }
+func (k keyspace) erased(t tag) string { return k.subject(t, ":erased") }
 
 // lease is the key of the token of whoever asks vendors about a subject.
-func (k keyspace) lease(t tag) string { return k.subject(t) + ":lease" }
+func (k keyspace) lease(t tag) string { return k.subject(t, ":lease") }
 
 // data lists the keys that an erasure deletes: the records of every schema, so
 // that an older program erases what a newer one has stored.
 func (k keyspace) data(t tag) []string {
-	subject := k.subject(t)
 	keys := []string{k.lease(t)}
 	for _, suffix := range schemaSuffix[1:] {
-		keys = append(keys, subject+suffix)
+		keys = append(keys, k.subject(t, suffix))
 	}
 	return keys
 }
 
 // sequence is the key of the number of messages about a group.
-func (k keyspace) sequence(group byte) string { return k.group(group) + "sequence" }
+func (k keyspace) sequence(group byte) string { return k.group(group, "sequence") }
 
 // barriers is the key of the times until which providers are not believed.
 func (k keyspace) barriers() string { return k.prefix + "barriers" }

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"strconv"
 	"time"
+	"unsafe"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -133,7 +134,8 @@ func inflate(body []byte, flags byte, size int) (string, error) {
 	if err != nil {
 		return "", errDamaged
 	}
-	return string(payload), nil
+	// Nobody else has the bytes.
+	return unsafe.String(unsafe.SliceData(payload), len(payload)), nil
 }
 
 // checksum covers everything but the version, which scripts set, and itself.
