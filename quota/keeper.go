@@ -26,7 +26,8 @@ type Keeper struct {
 
 	redis      redis.UniversalClient // nil: this process keeps quotas alone
 	pauses     *redis.PubSub
-	listening  sync.WaitGroup
+	cancel     context.CancelFunc
+	tending    sync.WaitGroup
 	replica    string
 	changing   sync.Mutex // serializes Apply and Close
 	schedulers atomic.Pointer[map[string]*scheduler]
@@ -61,13 +62,16 @@ func New(config Config, limits map[string][]enrich.Limit, options Options) (*Kee
 		k.redis = client
 		k.pauses = client.Subscribe(context.Background(), k.channel())
 	}
-	k.money = newMoney(k.config.Caps, nil)
+	k.money = newMoney(k.bank(), k.config.Replicas)
 	k.schedulers.Store(&map[string]*scheduler{})
 	if err := k.Apply(limits); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
 	if k.redis != nil {
-		k.listening.Go(k.listen)
+		ctx, cancel := context.WithCancel(context.Background())
+		k.cancel = cancel
+		k.tending.Go(k.listen)
+		k.tending.Go(func() { k.tend(ctx) })
 	}
 	if k.redis == nil && k.config.Replicas > 1 {
 		k.log.Warn("quota: no Redis is configured; every replica gets a fixed part of each limit, and what an idle one does not use is lost",
@@ -148,7 +152,7 @@ func (k *Keeper) Acquire(ctx context.Context, ask Ask) (*Permit, error) {
 	if s == nil {
 		return nil, k.refuse(ask, &Refusal{Provider: ask.Provider, Reason: enrich.ReasonNoSource})
 	}
-	money, refusal := k.money.reserve(time.Now(), ask)
+	money, refusal := k.money.reserve(ctx, ask)
 	if refusal != nil {
 		return nil, k.refuse(ask, refusal)
 	}
@@ -209,9 +213,38 @@ func (k *Keeper) Close() error {
 	if k.redis == nil {
 		return nil
 	}
+	if k.cancel != nil {
+		k.cancel()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), redisPatience)
+	defer cancel()
+	k.money.giveBack(ctx, true)
 	err := errors.Join(k.pauses.Close(), k.redis.Close())
-	k.listening.Wait()
+	k.tending.Wait()
 	return err
+}
+
+// bank is where caps are shared; nil: nowhere.
+func (k *Keeper) bank() bank {
+	if k.redis == nil {
+		return nil
+	}
+	return &redisBank{client: k.redis, prefix: k.config.Redis.Prefix, replica: k.replica}
+}
+
+// tend warns of a Redis that may forget, and gives unused money back.
+func (k *Keeper) tend(ctx context.Context) {
+	warnOfEviction(ctx, k.redis, k.log)
+	ticker := time.NewTicker(idlePurse)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			k.money.giveBack(ctx, false)
+		}
+	}
 }
 
 // channel is where replicas tell each other of pauses.

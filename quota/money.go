@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -11,27 +12,27 @@ import (
 // may charge before the call waits, and settles when the charge is known. Safe
 // for concurrent use.
 type money struct {
+	bank     bank // nil: this process spends alone
+	replicas int  // among whom caps are divided then
+
 	mu     sync.Mutex
 	caps   []purseRule
 	purses map[purseKey]*purse
+	swept  time.Time
 }
 
-// purseRule is one cap for one period.
-type purseRule struct {
-	id       string
-	account  string // "": all together; "*": each
-	provider string // "": all together
-	amount   enrich.Micros
-	calendar calendar
+// bank shares caps among replicas.
+type bank interface {
+	// draw asks for need more of the purse, better like more, and returns the
+	// replica's allowance and those of all.
+	draw(ctx context.Context, key purseKey, w withdrawal) (mine, all enrich.Micros, err error)
 }
 
-type purseKey struct{ id, account string }
-
-// purse is what was spent or reserved in the current period of a cap.
-type purse struct {
-	rule       purseRule
-	start, end time.Time
-	spent      enrich.Micros
+// withdrawal is what a replica knows of a purse and wants of it.
+type withdrawal struct {
+	start            time.Time
+	cap, mine, known enrich.Micros
+	need, like       enrich.Micros
 }
 
 // reservation is the part of some purses that one call may charge.
@@ -47,87 +48,104 @@ type part struct {
 	start time.Time
 }
 
-const (
-	// maxPurses bounds the accounts that have a purse of their own; those that
-	// come later share one, so that none goes unmetered.
-	maxPurses   = 16_384
-	everyone    = "*"
-	sharedPurse = "*"
-)
-
-func newMoney(caps []Cap, limits map[string][]rule) *money {
-	m := &money{purses: map[purseKey]*purse{}}
-	m.apply(caps, limits)
-	return m
+func newMoney(bank bank, replicas int) *money {
+	return &money{bank: bank, replicas: replicas, purses: map[purseKey]*purse{}}
 }
 
 // apply changes the caps; what was spent stays spent.
 func (m *money) apply(caps []Cap, limits map[string][]rule) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.caps = nil
-	for _, c := range caps {
-		zone, err := time.LoadLocation(c.Zone)
-		if err != nil {
-			zone = time.UTC
-		}
-		for _, period := range []struct {
-			name   string
-			amount enrich.Micros
-		}{{calendarDay, c.Day}, {calendarMonth, c.Month}} {
-			if period.amount > 0 {
-				m.caps = append(m.caps, purseRule{
-					id: "cap/" + c.Account + "/" + c.Provider + "/" + period.name, account: c.Account, provider: c.Provider,
-					amount: period.amount, calendar: calendar{period: period.name, zone: zone},
-				})
-			}
-		}
-	}
-	for provider, rules := range limits {
-		for _, r := range rules {
-			if r.Unit == enrich.Money {
-				m.caps = append(m.caps, purseRule{
-					id: "limit/" + provider + "/" + r.Name, provider: provider,
-					amount: enrich.Micros(r.Amount), calendar: r.calendar,
-				})
-			}
+	m.caps = purseRules(caps, limits)
+	for i := range m.caps {
+		if m.bank == nil {
+			m.caps[i].amount /= enrich.Micros(m.replicas)
 		}
 	}
 	for _, c := range m.caps {
 		for key, p := range m.purses {
 			if key.id == c.id {
-				p.rule = c
+				p.change(c, m.bank == nil)
 			}
 		}
 	}
 }
 
+// advance is how many calls of a price a replica likes to be allowed at once.
+const advance = 16
+
 // reserve takes the price out of every purse that the call concerns, or out of
 // none; then it says when the one that lacks is full again.
-func (m *money) reserve(now time.Time, ask Ask) (reservation, *Refusal) {
+func (m *money) reserve(ctx context.Context, ask Ask) (reservation, *Refusal) {
+	price := max(ask.Price, 0)
+	for {
+		now := time.Now()
+		m.mu.Lock()
+		parts, lacking := m.find(now, ask, price, true)
+		if lacking == nil {
+			for _, p := range parts {
+				p.purse.spend(now, price)
+			}
+			m.mu.Unlock()
+			if len(parts) == 0 {
+				return reservation{}, nil
+			}
+			return reservation{money: m, price: price, parts: parts}, nil
+		}
+		refusal := lacking.refusal(ask, price)
+		m.mu.Unlock()
+		if m.bank == nil || price > lacking.rule.amount || !m.draw(ctx, lacking, price) {
+			return reservation{}, refusal
+		}
+	}
+}
+
+// draw enlarges the allowance of a purse so that it has the price, and tells
+// whether it has; for a price of 0 it gives back what is free. One draw of a purse is under way at a time: what a replica
+// says of its allowance must be so when it is heard.
+func (m *money) draw(ctx context.Context, p *purse, price enrich.Micros) bool {
+	select {
+	case p.drawing <- struct{}{}:
+		defer func() { <-p.drawing }()
+	case <-ctx.Done():
+		return false
+	}
+	m.mu.Lock()
+	if price == 0 {
+		free := max(0, p.allowed-p.spent)
+		p.allowed, p.all = p.allowed-free, p.all-free
+	}
+	w := p.withdrawal(price)
+	m.mu.Unlock()
+	if price > 0 && w.need <= 0 {
+		return true
+	}
+	mine, all, err := m.bank.draw(ctx, p.key, w)
+	if err != nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p.start.Equal(w.start) {
+		p.allowed, p.all = mine, all
+	}
+	return mine-w.mine >= w.need
+}
+
+// forecast says what reserve would refuse, as far as is known.
+func (m *money) forecast(now time.Time, ask Ask) *Refusal {
 	price := max(ask.Price, 0)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	parts, refusal := m.find(now, ask, price, true)
-	if refusal != nil || len(parts) == 0 {
-		return reservation{}, refusal
+	if _, lacking := m.find(now, ask, price, false); lacking != nil {
+		return lacking.refusal(ask, price)
 	}
-	for _, p := range parts {
-		p.purse.spent += price
-	}
-	return reservation{money: m, price: price, parts: parts}, nil
+	return nil
 }
 
-// forecast says what reserve would refuse.
-func (m *money) forecast(now time.Time, ask Ask) *Refusal {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, refusal := m.find(now, ask, max(ask.Price, 0), false)
-	return refusal
-}
-
-// find returns the purses that the call concerns, all of which have the price.
-func (m *money) find(now time.Time, ask Ask, price enrich.Micros, add bool) (parts []part, refusal *Refusal) {
+// find returns the purses that the call concerns, or the first of them that
+// lacks the price. When nothing is added, what the bank may still give counts.
+func (m *money) find(now time.Time, ask Ask, price enrich.Micros, add bool) (parts []part, lacking *purse) {
 	for _, c := range m.caps {
 		if !c.concerns(ask) {
 			continue
@@ -136,21 +154,16 @@ func (m *money) find(now time.Time, ask Ask, price enrich.Micros, add bool) (par
 		if p == nil {
 			continue
 		}
-		if price > 0 && price > p.rule.amount-p.spent {
-			refusal = &Refusal{Provider: ask.Provider, Reason: enrich.ReasonMoneyCap, ReadyAt: p.end}
-			if price > p.rule.amount {
-				refusal.ReadyAt = time.Time{}
-			}
-			return nil, refusal
+		free := p.allowed - p.spent
+		if !add && m.bank != nil {
+			free += p.rule.amount - p.all
+		}
+		if price > 0 && price > free {
+			return nil, p
 		}
 		parts = append(parts, part{p, p.start})
 	}
 	return parts, nil
-}
-
-func (c purseRule) concerns(ask Ask) bool {
-	return (c.provider == "" || c.provider == ask.Provider) &&
-		(c.account == "" || c.account == everyone || c.account == ask.Account)
 }
 
 // purse returns the purse of a cap; nil if there is none and none is to be
@@ -162,7 +175,9 @@ func (m *money) purse(now time.Time, c purseRule, account string, add bool) *pur
 	}
 	p := m.purses[key]
 	if p == nil && key.account != "" && len(m.purses) >= maxPurses {
-		m.sweep(now)
+		if now.Sub(m.swept) >= time.Minute {
+			m.sweep(now)
+		}
 		if len(m.purses) >= maxPurses {
 			key.account = sharedPurse
 			p = m.purses[key]
@@ -172,32 +187,22 @@ func (m *money) purse(now time.Time, c purseRule, account string, add bool) *pur
 		if !add {
 			return nil
 		}
-		p = &purse{rule: c}
+		p = &purse{key: key, drawing: make(chan struct{}, 1)}
+		p.change(c, m.bank == nil)
 		m.purses[key] = p
 	}
-	p.roll(now)
+	p.roll(now, m.bank == nil)
 	return p
 }
 
 // sweep forgets purses of which nothing was spent in their period.
 func (m *money) sweep(now time.Time) {
+	m.swept = now
 	for key, p := range m.purses {
-		if p.roll(now); p.spent == 0 {
+		if p.roll(now, m.bank == nil); p.spent == 0 && p.allowed == 0 || m.bank == nil && p.spent == 0 {
 			delete(m.purses, key)
 		}
 	}
-}
-
-// roll goes on to the period that holds now; a clock put back changes nothing
-// that was spent.
-func (p *purse) roll(now time.Time) {
-	if now.Before(p.end) && !now.Before(p.start) {
-		return
-	}
-	if !now.Before(p.end) {
-		p.spent = 0
-	}
-	p.start, p.end = p.rule.calendar.around(now)
 }
 
 // settle replaces what was reserved by what was charged. What was reserved in a
@@ -212,5 +217,25 @@ func (r reservation) settle(charged enrich.Micros) {
 		if part.purse.start.Equal(part.start) {
 			part.purse.spent = max(0, part.purse.spent+max(charged, 0)-r.price)
 		}
+	}
+}
+
+// giveBack returns what is allowed but not spent of purses that were not used
+// for a while, or of all.
+func (m *money) giveBack(ctx context.Context, all bool) {
+	if m.bank == nil {
+		return
+	}
+	now := time.Now()
+	var idle []*purse
+	m.mu.Lock()
+	for _, p := range m.purses {
+		if p.roll(now, false); p.allowed > p.spent && (all || now.Sub(p.used) >= idlePurse) {
+			idle = append(idle, p)
+		}
+	}
+	m.mu.Unlock()
+	for _, p := range idle {
+		m.draw(ctx, p, 0) // if that is lost, the next draw tells it
 	}
 }

@@ -7,8 +7,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -167,6 +169,22 @@ type silence struct{}
 // Printf writes nothing.
 func (silence) Printf(context.Context, string, ...any) {}
 
+// warnOfEviction warns of a server that may forget quotas when its memory is
+// full.
+func warnOfEviction(ctx context.Context, client redis.UniversalClient, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, redisPatience)
+	defer cancel()
+	about, err := client.Info(ctx, "memory").Result()
+	if err != nil {
+		return // no right to ask, or away, which is told elsewhere
+	}
+	for line := range strings.Lines(about) {
+		if policy, ok := strings.CutPrefix(strings.TrimSpace(line), "maxmemory_policy:"); ok && policy != "noeviction" {
+			log.Warn("quota: the Redis may evict quotas when its memory is full; they are rebuilt on the safe side, which wastes calls", "maxmemory_policy", policy)
+		}
+	}
+}
+
 //go:embed scripts/state.lua
 var stateSource string
 
@@ -187,6 +205,12 @@ var bookSource string
 
 // bookScript answers an order. A server that lost the script gets it again.
 var bookScript = redis.NewScript(stateSource + bucketSource + fixedSource + slidingSource + slotsSource + bookSource)
+
+//go:embed scripts/purse.lua
+var purseSource string
+
+// purseScript answers a withdrawal.
+var purseScript = redis.NewScript(purseSource)
 
 // errUnreadable is an answer that no version of our scripts gives.
 var errUnreadable = errors.New("quota: Redis gave an answer that cannot be read")

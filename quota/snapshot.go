@@ -59,7 +59,7 @@ func (m *money) levels(provider string) []Level {
 		p := m.purse(now, c, "", true)
 		levels = append(levels, Level{
 			Name: c.id, Unit: enrich.Money, Shape: enrich.FixedWindow,
-			Amount: int64(c.amount), Left: max(0, int64(c.amount-p.spent)), ResetAt: p.end,
+			Amount: int64(c.amount), Left: max(0, int64(p.left())), ResetAt: p.end,
 		})
 	}
 	return levels
