@@ -29,4 +29,5 @@ var Names = []string{
 	"coresignal",
 	"crunchbase",
 	"builtwith",
+	"snov",
 }
