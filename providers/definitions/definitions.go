@@ -30,4 +30,5 @@ var Names = []string{
 	"crunchbase",
 	"builtwith",
 	"snov",
+	"cognism",
 }
