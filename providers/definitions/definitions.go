@@ -31,4 +31,5 @@ var Names = []string{
 	"builtwith",
 	"snov",
 	"cognism",
+	"contactout",
 }
