@@ -32,4 +32,5 @@ var Names = []string{
 	"snov",
 	"cognism",
 	"contactout",
+	"findymail",
 }
