@@ -33,4 +33,5 @@ var Names = []string{
 	"cognism",
 	"contactout",
 	"findymail",
+	"icypeas",
 }
