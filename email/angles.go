@@ -113,7 +113,6 @@ func glued(s string, i int) bool {
 // Quoted names are opaque, and an @ alone does not make an address.
 func (p *pipeline) onlyRepeats(m mailbox, around text, depth int) *Error {
 	s := around.s
-	looked := 0
 	for i := 0; i < len(s); {
 		start := i
 		for i < len(s) && !isBreak(s[i]) && strings.IndexByte(`()[]{}<>"`, s[i]) < 0 {
@@ -121,7 +120,7 @@ func (p *pipeline) onlyRepeats(m mailbox, around text, depth int) *Error {
 		}
 		if word := around.cut(start, i); looksLikeAddress(word.s) {
 			other, err := p.resolve(word, depth)
-			if looked++; err != nil || !other.same(m) || looked > maxCandidates {
+			if err != nil || !other.same(m) {
 				return refuse(ClassMultiple, word.pos(0), "there is another address beside the bracketed one")
 			}
 			p.repairs |= repairDedupe

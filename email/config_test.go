@@ -119,7 +119,7 @@ func TestListFiles(t *testing.T) {
 	n := newNormalizer(t, Config{
 		Free:       List{Files: []string{free}, Except: []string{"GMX.de"}},
 		Disposable: List{Files: []string{write("disposable.txt", "throw.example\n")}, OnlyFiles: true},
-		Role:       List{Files: []string{write("role.txt", "Vertrieb\n")}, Except: []string{"info"}},
+		Role:       List{Files: []string{write("role.txt", "Vertrieb\nB\u00dcRO\n")}, Except: []string{"info"}},
 	})
 	for raw, want := range map[string]string{
 		"john@mail.example":          "free",
@@ -135,6 +135,7 @@ func TestListFiles(t *testing.T) {
 		"vertrieb@acme.example":      "role",
 		"VERTRIEB+x@acme.example":    "role",
 		"info@acme.example":          "",
+		"b\u00fcro@acme.example":     "role",
 		"sales@acme.example":         "role",
 		"+sales@acme.example":        "",
 		"sales-x@acme.example":       "",

@@ -10,8 +10,9 @@ import (
 // end in a semicolon count: without it, "r&copy" may be what it says.
 func unescapeHTML(t text) (out text, changed bool) {
 	e := edit{src: t}
+	last := strings.LastIndexByte(t.s, ';')
 	for i := 0; ; {
-		amp := strings.IndexByte(t.s[i:], '&')
+		amp := strings.IndexByte(t.s[i:max(i, last)], '&')
 		if amp < 0 {
 			return e.text(), changed
 		}

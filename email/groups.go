@@ -46,6 +46,7 @@ type groupsOf struct {
 func (p *pipeline) splitGroups(t text) (rest text, g groupsOf, err *Error) {
 	e := edit{src: t}
 	g.open = -1
+	taken := 0
 	boring := 0 // up to here no square bracket opens a group with an @
 	for i := 0; i < len(t.s); {
 		end := -1
@@ -77,12 +78,13 @@ func (p *pipeline) splitGroups(t text) (rest text, g groupsOf, err *Error) {
 			i = step(t.s, i)
 			continue
 		}
+		if taken++; taken > maxCandidates {
+			return text{}, g, refuse(ClassSyntax, t.pos(i), "there are too many comments")
+		}
 		if strings.Contains(t.s[i:end], "@") {
 			p.repairs |= repairWrapper
 			g.glued = g.glued || glued(t.s, end+1)
-			if g.addresses = append(g.addresses, t.cut(i+1, end)); len(g.addresses) > maxCandidates {
-				return text{}, g, refuse(ClassMultiple, t.pos(i), "there are too many addresses")
-			}
+			g.addresses = append(g.addresses, t.cut(i+1, end))
 		} else {
 			p.repairs |= repairComment
 		}
@@ -102,11 +104,11 @@ func isLiteral(s string, i int) bool {
 }
 
 // commentEnd returns the index of the parenthesis that closes the one at i, or
-// -1, and how deeply comments are nested in between. Quotes mean nothing in a
-// comment; a backslash escapes.
+// -1, and how deeply comments are nested up to where it stopped looking. Quotes
+// mean nothing in a comment; a backslash escapes.
 func commentEnd(s string, i int) (end, deepest int) {
 	depth := 0
-	for ; i < len(s); i++ {
+	for ; i < len(s) && deepest <= maxDepth; i++ {
 		switch s[i] {
 		case '(':
 			depth++

@@ -95,8 +95,14 @@ func domainEntry(line string) (string, bool) {
 	return ascii, true
 }
 
-// roleEntry reads a local part without tag.
+// roleEntry reads a local part without tag, in its normalized form.
 func roleEntry(line string) (string, bool) {
-	entry := strings.ToLower(line)
-	return entry, !strings.ContainsAny(entry, " \t@+\"")
+	if badAtom(line) >= 0 || strings.Contains(line, "+") {
+		return "", false
+	}
+	if isASCII(line) {
+		return lowerASCII(line), true
+	}
+	local, _, problem := unicodeLocal(line)
+	return local, problem == ""
 }

@@ -97,7 +97,7 @@ func (n *Normalizer) parse(raw string) (Address, *Error) {
 		return Address{}, err
 	}
 	whole := m.local + "@" + m.host.name
-	if _, ok := n.plain(whole); !ok {
+	if !isPlainLocal(m.local) { // a converted domain has come back unchanged already
 		again, err := (&pipeline{n: n}).run(whole)
 		if err != nil {
 			err.Offset = -1
@@ -110,23 +110,17 @@ func (n *Normalizer) parse(raw string) (Address, *Error) {
 	return n.address(m, whole, p.repairs), nil
 }
 
-// plain is the fast path for what most inputs are: lower-case letters, digits
-// and harmless punctuation, canonical as they stand. It reports false for
-// everything that needs a closer look.
+// plain is the fast path for what most inputs are: a plain local part and a
+// lower-case domain, canonical as they stand. It reports false for everything
+// that needs a closer look.
 func (n *Normalizer) plain(raw string) (mailbox, bool) {
 	at := strings.IndexByte(raw, '@')
 	if at <= 0 || at > maxLocal || len(raw) > maxAddress {
 		return mailbox{}, false
 	}
 	local, domain := raw[:at], raw[at+1:]
-	for i := 0; i < len(local); i++ {
-		c := local[i]
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '+' {
-			continue
-		}
-		if c != '.' || i == 0 || i == len(local)-1 || local[i-1] == '.' {
-			return mailbox{}, false
-		}
+	if !isPlainLocal(local) {
+		return mailbox{}, false
 	}
 	h, ok := n.hosts.find(domain)
 	if !ok {
@@ -142,6 +136,21 @@ func (n *Normalizer) plain(raw string) (mailbox, bool) {
 		return mailbox{}, false
 	}
 	return mailbox{local, h}, true
+}
+
+// isPlainLocal reports dot-atoms of lower-case letters, digits and the
+// punctuation that no stage of the pipeline gives a meaning.
+func isPlainLocal(local string) bool {
+	for i := 0; i < len(local); i++ {
+		c := local[i]
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '+' {
+			continue
+		}
+		if c != '.' || i == 0 || i == len(local)-1 || local[i-1] == '.' {
+			return false
+		}
+	}
+	return true
 }
 
 // isLowerName reports names that hold nothing but what lower-case host names

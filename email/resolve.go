@@ -31,8 +31,6 @@ func (p *pipeline) run(raw string) (mailbox, *Error) {
 		}
 	}
 	switch at := strings.LastIndexByte(t.s, '@'); {
-	case strings.Count(t.s, "@") > maxCandidates:
-		return mailbox{}, refuse(ClassMultiple, t.pos(at), "there are too many @ signs")
 	case at <= 0 && isCommand(t.s):
 		return mailbox{}, refuse(ClassFormula, t.pos(0), "the text is a spreadsheet formula")
 	case at < 0:
@@ -90,8 +88,11 @@ func (p *pipeline) resolve(t text, depth int) (mailbox, *Error) {
 		}
 		t = rest
 	}
-	if t.s == "" {
+	switch {
+	case t.s == "":
 		return mailbox{}, refuse(ClassEmpty, -1, "there is no text")
+	case strings.Count(t.s, "@") > maxCandidates:
+		return mailbox{}, refuse(ClassMultiple, t.pos(0), "there are too many @ signs")
 	}
 	if plain, ok := deobfuscate(t); ok {
 		if !p.n.config.DecodeObfuscated {
@@ -118,20 +119,22 @@ func (p *pipeline) resolve(t text, depth int) (mailbox, *Error) {
 	return p.words(t, depth)
 }
 
-// brackets reports whether s has angle brackets and others outside quotes.
+// brackets reports whether s has angle brackets, and others, outside quotes.
 func brackets(s string) (angle, group bool) {
-	if !strings.ContainsAny(s, "<>([") {
-		return false, false
+	angle, group = strings.ContainsAny(s, "<>"), strings.ContainsAny(s, "([")
+	if !angle && !group || !strings.Contains(s, `"`) {
+		return angle, group
 	}
-	for i := 0; i < len(s); i = step(s, i) {
+	angle, group = false, false
+	for i := 0; i < len(s) && !angle; i = step(s, i) {
 		switch s[i] {
 		case '<', '>':
-			return true, group
+			angle = true
 		case '(', '[':
 			group = true
 		}
 	}
-	return false, group
+	return angle, group
 }
 
 // agree resolves all candidates, which must be the same mailbox.

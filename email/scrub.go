@@ -10,9 +10,11 @@ func (p *pipeline) scrub(t text) (text, *Error) {
 	e := edit{src: t}
 	prev := rune(0) // last rune that was kept
 	for i := 0; i < len(t.s); {
-		if c := t.s[i]; isPrintable(c) {
-			prev = rune(c)
-			i++
+		if isPrintable(t.s[i]) {
+			for i < len(t.s) && isPrintable(t.s[i]) {
+				i++
+			}
+			prev = rune(t.s[i-1])
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(t.s[i:])

@@ -2,8 +2,8 @@ package email
 
 import "strings"
 
-// maxCandidates bounds how many pieces of one input are looked into. A cell
-// with more is a list, whatever they are.
+// maxCandidates bounds how many @ signs, brackets and comments of one input are
+// looked into. A cell with more is a list, whatever they are.
 const maxCandidates = 32
 
 // words resolves a list of words without brackets. One address alone, or the
@@ -23,20 +23,17 @@ func (p *pipeline) words(t text, depth int) (mailbox, *Error) {
 			i = step(t.s, i)
 		}
 		count++
-		w := t.cut(start, i)
-		at := addressWord(w.s)
+		at := addressWord(t.s[start:i])
 		if at < 0 {
 			if other < 0 {
 				other = start
 			}
 			continue
 		}
-		if at > 0 && at < len(w.s)-1 {
+		if at > 0 && at < i-start-1 {
 			whole++ // both halves; others are handles or scraps
 		}
-		if addresses = append(addresses, w); len(addresses) > maxCandidates {
-			return mailbox{}, refuse(ClassMultiple, w.pos(0), "there are too many addresses")
-		}
+		addresses = append(addresses, t.cut(start, i))
 	}
 	switch {
 	case len(addresses) == 0:

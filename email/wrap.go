@@ -6,30 +6,31 @@ import (
 )
 
 // trimSeparators takes blanks, commas, semicolons, stray double quotes and a
-// final dot off the edges. The number of rounds is bounded, as a stray quote is
+// final dot off the edges. The number of rounds is bounded, as stray quotes are
 // found by reading all of t.
 func (p *pipeline) trimSeparators(t text) text {
-	again := true
-	for round := 0; again && round < maxDepth; round++ {
-		again = false
-		for len(t.s) > 0 && isBreak(t.s[0]) {
-			p.separator(t.s[0])
-			t = t.cut(1, len(t.s))
+	for range maxDepth {
+		i, j := 0, len(t.s)
+		for i < j && isBreak(t.s[i]) {
+			p.separator(t.s[i])
+			i++
 		}
-		for len(t.s) > 0 && isBreak(t.s[len(t.s)-1]) {
-			p.separator(t.s[len(t.s)-1])
-			t = t.cut(0, len(t.s)-1)
+		for i < j && isBreak(t.s[j-1]) {
+			j--
+			p.separator(t.s[j])
 		}
-		if strings.HasSuffix(t.s, ".") && !strings.HasSuffix(t.s, "..") {
+		if s := t.s[i:j]; strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "..") {
 			p.repairs |= repairTrailingDot
-			t = t.cut(0, len(t.s)-1)
-			again = true
+			j--
 		}
-		if i, j := strayQuotes(t.s); i > 0 || j < len(t.s) {
+		if a, b := strayQuotes(t.s[i:j]); b-a < j-i {
 			p.repairs |= repairWrapper
-			t = t.cut(i, j)
-			again = true
+			i, j = i+a, i+b
 		}
+		if j-i == len(t.s) {
+			break
+		}
+		t = t.cut(i, j)
 	}
 	return t
 }
@@ -43,7 +44,7 @@ func (p *pipeline) separator(c byte) {
 }
 
 // strayQuotes returns the part of s between double quotes at its edges that
-// quote nothing: one without a partner, an escaped one, an empty pair. They are
+// quote nothing: one without a partner, an escaped one, empty pairs. They are
 // what is left of a CSV or JSON string. Leading ones go only if an address or a
 // name can begin behind them.
 func strayQuotes(s string) (i, j int) {
@@ -59,16 +60,20 @@ func strayQuotes(s string) (i, j int) {
 			}
 		}
 	}
-	if j > i && s[j-1] == '"' {
-		last, k := i, i // last element of s
-		for k < j {
-			last, k = k, step(s, k)
-		}
-		if k-last == 1 || k-last == 2 {
-			j = last
-		}
+	if j == i || s[j-1] != '"' {
+		return i, j
 	}
-	return i, j
+	tail := j // where the empty and lonely quotes at the end begin
+	for k := i; k < j; {
+		next := step(s, k)
+		if next-k <= 2 && s[next-1] == '"' {
+			tail = min(tail, k)
+		} else {
+			tail = j
+		}
+		k = next
+	}
+	return i, tail
 }
 
 // unwrap takes one pair of quotes or brackets off that encloses all of t.
@@ -112,12 +117,13 @@ func (p *pipeline) unwrap(t text) (text, bool) {
 // closing returns the index of the bracket that closes the one at the start of
 // s, or -1.
 func closing(s string) int {
+	open, shut := s[0], closer(s[0])
 	depth := 0
 	for i := 0; i < len(s); i = step(s, i) {
 		switch s[i] {
-		case s[0]:
+		case open:
 			depth++
-		case closer(s[0]):
+		case shut:
 			if depth--; depth == 0 {
 				return i
 			}
