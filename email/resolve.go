@@ -101,7 +101,7 @@ func (p *pipeline) resolve(t text, depth int) (mailbox, *Error) {
 		p.repairs |= repairDeobfuscate
 		t = plain
 	}
-	if target, label, ok := markdownLink(t); ok {
+	if target, label, ok := link(t); ok {
 		switch {
 		case !strings.Contains(label.s, "@"):
 			return p.resolve(target, depth+1)

@@ -44,14 +44,27 @@ func (p *pipeline) stripPrefix(t text) (rest, label text, ok bool, err *Error) {
 	return rest, label, true, nil
 }
 
-// markdownLink takes [label](target) apart.
-func markdownLink(t text) (target, label text, ok bool) {
-	if t.s[0] != '[' || t.s[len(t.s)-1] != ')' {
+// link takes [label](target) and <a href="target">label</a> apart.
+func link(t text) (target, label text, ok bool) {
+	if t.s[0] == '[' && t.s[len(t.s)-1] == ')' {
+		middle := strings.Index(t.s, "](")
+		if middle < 0 || closing(t.s) != middle || closing(t.s[middle+1:]) != len(t.s)-middle-2 {
+			return t, text{}, false
+		}
+		return t.cut(middle+2, len(t.s)-1), t.cut(1, middle), true
+	}
+	const open, attribute, shut = "<a ", "href=", "</a>"
+	if len(t.s) < len(open)+len(shut) || lowerASCII(t.s[:len(open)]) != open || lowerASCII(t.s[len(t.s)-len(shut):]) != shut {
 		return t, text{}, false
 	}
-	middle := strings.Index(t.s, "](")
-	if middle < 0 || closing(t.s) != middle || closing(t.s[middle+1:]) != len(t.s)-middle-2 {
+	end := strings.IndexByte(t.s, '>')
+	href := strings.Index(lowerASCII(t.s[:end]), attribute) + len(attribute)
+	if href < len(attribute) || href >= end || t.s[href] != '"' && t.s[href] != '\'' {
 		return t, text{}, false
 	}
-	return t.cut(middle+2, len(t.s)-1), t.cut(1, middle), true
+	size := strings.IndexByte(t.s[href+1:end], t.s[href])
+	if size < 0 {
+		return t, text{}, false
+	}
+	return t.cut(href+1, href+1+size), t.cut(end+1, len(t.s)-len(shut)), true
 }
