@@ -37,15 +37,17 @@ func (a *away) begin(now time.Time, fair float64, left int64, lease time.Duratio
 	}
 }
 
-// end is told of an answer.
-func (a *away) end(now time.Time) {
+// end is told of an answer, and tells whether it is the first again.
+func (a *away) end(now time.Time) bool {
 	switch {
 	case a.since.IsZero():
 	case a.back.IsZero():
 		a.retry, a.back = time.Time{}, now.Add(awayReport)
+		return true
 	case !now.Before(a.back):
 		a.since, a.back = time.Time{}, time.Time{}
 	}
+	return false
 }
 
 // resting tells whether Redis is not to be tried yet, books whether calls may

@@ -118,3 +118,19 @@ func (b *bucket) gathers() bool { return true }
 func (r rule) level(amount, left int64, reset time.Time) Level {
 	return Level{Name: r.Name, Unit: r.Unit, Shape: r.Shape, Amount: amount, Left: left, ResetAt: reset}
 }
+
+func (b *bucket) store(now time.Time) storedWindow {
+	return storedWindow{Tokens: b.tokens.TokensAt(now) + float64(b.credit), At: now}
+}
+
+func (b *bucket) restore(now time.Time, s storedWindow) {
+	tokens := s.Tokens + max(0, now.Sub(s.At).Seconds())*float64(b.tokens.Limit())
+	if lacking := b.rule.Burst - int64(tokens); lacking > 0 {
+		b.tokens.AllowN(now, int(min(lacking, b.rule.Burst)))
+	}
+}
+
+func (b *bucket) exhaust(now time.Time) {
+	b.credit = 0
+	b.tokens.AllowN(now, int(b.tokens.TokensAt(now)))
+}

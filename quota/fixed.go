@@ -224,3 +224,25 @@ func (f *fixed) level(now time.Time) Level {
 }
 
 func (f *fixed) gathers() bool { return false }
+
+func (f *fixed) store(now time.Time) storedWindow {
+	f.roll(now)
+	return storedWindow{Start: f.start, End: f.end, Before: f.before, Used: f.used, After: f.after}
+}
+
+func (f *fixed) restore(now time.Time, s storedWindow) {
+	f.roll(now)
+	switch {
+	case s.Start.Equal(f.start):
+		f.before, f.used, f.after = s.Before, s.Used, s.After
+	case s.End.Equal(f.start):
+		f.before, f.used = s.Used, s.After
+	case s.Start.After(now):
+		f.used = s.Used // the clock was put back: nothing is refilled
+	}
+}
+
+func (f *fixed) exhaust(now time.Time) {
+	f.roll(now)
+	f.used = max(f.used, f.amount())
+}

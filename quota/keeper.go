@@ -31,6 +31,11 @@ type Keeper struct {
 	replica    string
 	changing   sync.Mutex // serializes Apply and Close
 	schedulers atomic.Pointer[map[string]*scheduler]
+	journal    *journal // nil: there is no state file
+	// parked is what was known of providers that are not configured now, and of
+	// all before they are; a provider that comes back goes on with it.
+	parked         map[string]storedProvider
+	unclean, doubt bool // how the process before ended
 }
 
 // Options are a Keeper's collaborators; the zero Options have none.
@@ -64,8 +69,18 @@ func New(config Config, limits map[string][]enrich.Limit, options Options) (*Kee
 	}
 	k.money = newMoney(k.bank(), k.config.Replicas)
 	k.schedulers.Store(&map[string]*scheduler{})
-	if err := k.Apply(limits); err != nil {
+	before, err := k.openJournal()
+	if err == nil {
+		err = k.Apply(limits)
+	}
+	if err != nil {
 		return nil, errors.Join(err, k.Close())
+	}
+	k.money.restore(before.Purses, k.doubt)
+	k.unclean, k.doubt = false, false
+	if k.journal != nil {
+		k.money.journal = k.journal
+		k.journal.start()
 	}
 	if k.redis != nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -106,13 +121,17 @@ func (k *Keeper) Apply(limits map[string][]enrich.Limit) error {
 			s.apply(rules)
 			after[provider] = s
 		} else {
-			after[provider] = newScheduler(provider, k.parts(provider), rules)
+			s = newScheduler(provider, k.parts(provider), rules)
+			s.restore(k.parked[provider], !k.unclean, k.doubt)
+			delete(k.parked, provider)
+			after[provider] = s
 		}
 	}
 	k.schedulers.Store(&after)
 	for provider, s := range before {
 		if after[provider] == nil {
 			s.close()
+			k.parked[provider], _ = s.store(true)
 		}
 	}
 	return nil
@@ -120,7 +139,10 @@ func (k *Keeper) Apply(limits map[string][]enrich.Limit) error {
 
 // parts are what a provider's scheduler works with.
 func (k *Keeper) parts(provider string) schedulerParts {
-	parts := schedulerParts{config: k.config, observer: k.observer, replica: k.replica}
+	parts := schedulerParts{config: k.config, observer: k.observer, log: k.log, replica: k.replica}
+	if k.journal != nil {
+		parts.save = k.journal.want
+	}
 	if k.redis != nil {
 		// The braces keep all keys of a provider in one slot of a cluster.
 		parts.channel = k.channel()
@@ -206,9 +228,12 @@ func (k *Keeper) Resume(provider string) {
 // only.
 func (k *Keeper) Close() error {
 	k.changing.Lock()
-	defer k.changing.Unlock()
 	for _, s := range *k.schedulers.Load() {
 		s.close()
+	}
+	k.changing.Unlock()
+	if k.journal != nil {
+		k.journal.close()
 	}
 	if k.redis == nil {
 		return nil
@@ -222,38 +247,4 @@ func (k *Keeper) Close() error {
 	err := errors.Join(k.pauses.Close(), k.redis.Close())
 	k.tending.Wait()
 	return err
-}
-
-// bank is where caps are shared; nil: nowhere.
-func (k *Keeper) bank() bank {
-	if k.redis == nil {
-		return nil
-	}
-	return &redisBank{client: k.redis, prefix: k.config.Redis.Prefix, replica: k.replica}
-}
-
-// tend warns of a Redis that may forget, and gives unused money back.
-func (k *Keeper) tend(ctx context.Context) {
-	warnOfEviction(ctx, k.redis, k.log)
-	ticker := time.NewTicker(idlePurse)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			k.money.giveBack(ctx, false)
-		}
-	}
-}
-
-// channel is where replicas tell each other of pauses.
-func (k *Keeper) channel() string { return k.config.Redis.Prefix + "quota:pauses" }
-
-// listen hears of pauses until the subscription is closed. Messages are lost
-// while the connection is; what was missed comes with the next answers.
-func (k *Keeper) listen() {
-	for message := range k.pauses.Channel() {
-		k.hear(message.Payload)
-	}
 }

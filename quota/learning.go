@@ -24,7 +24,9 @@ func (s *shared) learn(began, now time.Time, o order, c *class, r reply, err err
 		return
 	}
 	s.orders.unsure, s.orders.asked = nil, nil
-	s.away.end(now)
+	if s.away.end(now) {
+		s.log.Info("quota: Redis answers again", "provider", s.provider)
+	}
 	p := &s.pool
 	p.at, p.micros = began.Add(now.Sub(began)/2), r.now
 	p.epoch, p.seen, p.share = r.epoch, r.seq, max(r.share, 1e-3)
@@ -112,6 +114,9 @@ func (s *shared) fail(now time.Time, c *class) {
 		if r.Shape != enrich.Concurrency && r.length() > awayFor && i < len(s.pool.lefts) {
 			left = min(left, s.pool.lefts[i][0])
 		}
+	}
+	if s.away.since.IsZero() {
+		s.log.Warn("quota: Redis does not answer; going on for a minute with fewer calls, then without", "provider", s.provider)
 	}
 	s.away.begin(now, fair*s.pool.share, int64(float64(left)*s.pool.share), s.config.Redis.Lease)
 }

@@ -47,6 +47,11 @@ type limit struct {
 	rule rule
 	pass int       // in which it is held for an earlier asker
 	till time.Time // until when
+
+	total    int64 // units spent since the process began
+	stored   int64 // of them when the state file was last written
+	promised int64 // how far total may go before it is written again
+	largest  int64 // units that one call took
 }
 
 // local is a source that counts by itself.
@@ -56,6 +61,8 @@ type local struct {
 	maxCall time.Duration
 	age     int // how often the limits changed
 	pass    int
+	// save asks for the state file to be written; nil: there is none.
+	save func()
 }
 
 var _ source = (*local)(nil)
@@ -102,10 +109,32 @@ func (l *local) take(now time.Time, c *class, d demand) (what spent, wake, not t
 	if wake.After(now) {
 		return spent{}, wake, not, false
 	}
+	if l.save != nil && !l.promised(uses) {
+		return spent{}, never, time.Time{}, false
+	}
 	for _, use := range uses {
 		use.limit.take(now, use.units, d)
+		use.limit.total += use.units
 	}
 	return spent{at: now, uses: uses}, now, not, true
+}
+
+// promised tells whether the state file allows for the call, and has it written
+// again before it does not.
+func (l *local) promised(uses []use) bool {
+	ok, soon := true, false
+	for _, use := range uses {
+		if limit := use.limit; limit.rule.lasts() {
+			limit.largest = max(limit.largest, use.units)
+			left := limit.promised - limit.total - use.units
+			ok = ok && left >= 0
+			soon = soon || left <= (limit.promised-limit.stored)/2
+		}
+	}
+	if soon {
+		l.save()
+	}
+	return ok
 }
 
 func (l *local) finish(now time.Time, s spent, sent bool, states []enrich.LimitState) {
@@ -156,10 +185,18 @@ func (l *local) setGuard(now time.Time, guard time.Duration) {
 	}
 }
 
-func (l *local) rest(time.Time)               {}
-func (l *local) pause(time.Time, Pause, bool) {}
-func (l *local) resume(time.Time)             {}
-func (l *local) close()                       {}
+func (l *local) rest(time.Time) {}
+func (l *local) close()         {}
+
+func (l *local) pause(time.Time, Pause, bool) { l.keep() }
+func (l *local) resume(time.Time)             { l.keep() }
+
+// keep has the state file written, if there is one.
+func (l *local) keep() {
+	if l.save != nil {
+		l.save()
+	}
+}
 
 // succeed returns the limit for a rule: the old limit of that name, or of
 // another name with the same meaning, goes on with what was spent. One whose

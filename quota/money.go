@@ -12,13 +12,17 @@ import (
 // may charge before the call waits, and settles when the charge is known. Safe
 // for concurrent use.
 type money struct {
-	bank     bank // nil: this process spends alone
-	replicas int  // among whom caps are divided then
+	bank     bank     // nil: this process spends alone
+	journal  *journal // nil: there is no state file
+	replicas int      // among whom caps are divided then
 
 	mu     sync.Mutex
 	caps   []purseRule
 	purses map[purseKey]*purse
 	swept  time.Time
+	// doubt is when nobody knew what had been spent: of a period that began
+	// before, everything.
+	doubt time.Time
 }
 
 // bank shares caps among replicas.
@@ -82,6 +86,13 @@ func (m *money) reserve(ctx context.Context, ask Ask) (reservation, *Refusal) {
 		now := time.Now()
 		m.mu.Lock()
 		parts, lacking := m.find(now, ask, price, true)
+		if lacking == nil && !m.promised(parts, price) {
+			m.mu.Unlock()
+			if err := m.journal.wait(ctx); err != nil {
+				return reservation{}, &Refusal{Provider: ask.Provider, Reason: enrich.ReasonOutOfTime, Cause: err}
+			}
+			continue
+		}
 		if lacking == nil {
 			for _, p := range parts {
 				p.purse.spend(now, price)
@@ -190,6 +201,9 @@ func (m *money) purse(now time.Time, c purseRule, account string, add bool) *pur
 		p = &purse{key: key, drawing: make(chan struct{}, 1)}
 		p.change(c, m.bank == nil)
 		m.purses[key] = p
+		if p.roll(now, m.bank == nil); p.start.Before(m.doubt) {
+			p.spent = p.rule.amount
+		}
 	}
 	p.roll(now, m.bank == nil)
 	return p

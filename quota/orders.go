@@ -163,5 +163,6 @@ func (s *shared) ask(ctx context.Context, o order) (reply, error) {
 	}
 	s.lock.Unlock()
 	s.observer.Leased(s.provider, "rebuilt")
+	s.log.Warn("quota: Redis lost what was spent; it is rebuilt on the safe side", "provider", s.provider)
 	return s.store.book(ctx, o)
 }

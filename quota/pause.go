@@ -71,12 +71,12 @@ func (s *scheduler) setPause(p Pause) {
 		}
 	}
 	s.source.pause(now, p, surprise)
-	s.shut(now, p)
+	s.shut(p)
 	s.dispatch(now)
 }
 
 // shut begins a pause: who cannot wait that long is refused.
-func (s *scheduler) shut(now time.Time, p Pause) {
+func (s *scheduler) shut(p Pause) {
 	s.pause = p
 	s.observer.Paused(s.provider, p.Reason, p.Until)
 	for _, q := range slices.Clone(s.queues) {

@@ -35,6 +35,11 @@ type purse struct {
 	all        enrich.Micros // that all replicas may, as last known
 	used       time.Time
 	drawing    chan struct{} // holds a token while the bank is asked
+
+	total    enrich.Micros // spent since the process began
+	stored   enrich.Micros // of it when the state file was last written
+	promised enrich.Micros // how far total may go before it is written again
+	largest  enrich.Micros // price of one call
 }
 
 const (
@@ -113,6 +118,7 @@ func (p *purse) left() enrich.Micros { return p.rule.amount - max(p.all-p.allowe
 
 func (p *purse) spend(now time.Time, price enrich.Micros) {
 	p.spent += price
+	p.total += price
 	p.used = now
 }
 

@@ -3,6 +3,7 @@ package quota
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -40,9 +41,11 @@ const maxClasses = 256
 type schedulerParts struct {
 	config   Config
 	observer Observer
+	log      *slog.Logger
 	store    *store // nil: this process counts alone
 	replica  string
 	channel  string
+	save     func() // nil: there is no state file
 }
 
 func newScheduler(provider string, parts schedulerParts, rules []rule) *scheduler {
@@ -59,11 +62,13 @@ func newScheduler(provider string, parts schedulerParts, rules []rule) *schedule
 	s.timer = time.AfterFunc(time.Hour, s.dispatchLater)
 	s.timer.Stop()
 	if parts.store == nil {
-		s.source = newLocal(now, rules, parts.config.Guard, parts.config.MaxCall)
+		alone := newLocal(now, rules, parts.config.Guard, parts.config.MaxCall)
+		alone.save = parts.save
+		s.source = alone
 		return s
 	}
 	s.source = newShared(now, sharedParts{
-		store: parts.store, config: parts.config, replica: parts.replica, observer: parts.observer,
+		store: parts.store, config: parts.config, replica: parts.replica, observer: parts.observer, log: parts.log,
 		provider: provider, channel: parts.channel, lock: &s.mu, host: s,
 	}, rules)
 	return s

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -39,6 +40,7 @@ type sharedParts struct {
 	config   Config
 	replica  string
 	observer Observer
+	log      *slog.Logger
 	provider string
 	channel  string // on which pauses are told
 	// lock is the scheduler's.
@@ -69,45 +71,6 @@ type news struct {
 }
 
 var _ source = (*shared)(nil)
-
-// pool is what Redis last said of the shared account.
-type pool struct {
-	epoch  string
-	seen   int64
-	memos  []string
-	lefts  [][2]int64 // units left, and when they are full again
-	share  float64    // of all calls that is this replica's
-	paused bool
-	pause  *orderPause // while paused
-	// The server's clock showed micros at the moment at.
-	at     time.Time
-	micros int64
-}
-
-// local is an instant of the server's clock by ours, server the reverse. Ours
-// is the monotonic one: a clock that is put does not move leases.
-func (p *pool) local(micros int64) time.Time {
-	return p.at.Add(time.Duration(micros-p.micros) * time.Microsecond)
-}
-func (p *pool) server(t time.Time) int64 { return p.micros + t.Sub(p.at).Microseconds() }
-
-// places are a concurrency limit's places that this replica may use, and the
-// calls under way in them.
-type places struct {
-	local   *slots // nil: the limit is no concurrency
-	allowed int64
-	// told is how many are in use as Redis is being told; -1: no order is under
-	// way. Until the answer comes no more are used, because the rest may be
-	// given to another replica.
-	told int64
-}
-
-// free tells whether one more call may be under way.
-func (p *places) free(now time.Time) bool {
-	p.local.forget(now)
-	n := int64(len(p.local.taken))
-	return n < p.allowed && (p.told < 0 || n < p.told)
-}
 
 func newShared(now time.Time, parts sharedParts, rules []rule) *shared {
 	s := &shared{
@@ -311,11 +274,25 @@ func (s *shared) levels(now time.Time) []Level {
 	return levels
 }
 
-// close ends all that is under way. It must be called without the lock.
+// close ends all that is under way, and gives back what was booked. It must be
+// called without the lock.
 func (s *shared) close() {
 	s.lock.Lock()
 	s.cancel()
 	s.orders.beat.Stop()
 	s.lock.Unlock()
 	s.running.Wait()
+
+	s.lock.Lock()
+	now := time.Now()
+	for c := range s.classes {
+		s.giveBack(c.booked.leases...)
+	}
+	tell := s.hasNews() && s.orders.unsure == nil && s.away.since.IsZero()
+	last := s.order(now, nil, 0)
+	s.lock.Unlock()
+	if tell {
+		// What cannot be told counts as spent.
+		_, _ = s.store.book(context.Background(), last)
+	}
 }

@@ -139,3 +139,29 @@ func (s *sliding) level(now time.Time) Level {
 }
 
 func (s *sliding) gathers() bool { return true }
+
+func (s *sliding) store(now time.Time) (w storedWindow) {
+	s.forget(now)
+	for _, entry := range s.log {
+		w.Log = append(w.Log, storedEntry{At: entry.to, N: entry.n})
+	}
+	return w
+}
+
+func (s *sliding) restore(now time.Time, w storedWindow) {
+	for _, entry := range w.Log {
+		at := entry.At
+		if at.After(now) {
+			at = now
+		}
+		s.log = append(s.log, took{from: at, to: at, n: entry.N})
+		s.used += entry.N
+	}
+	s.forget(now)
+}
+
+func (s *sliding) exhaust(now time.Time) {
+	if left := s.amount() - s.used; left > 0 {
+		s.take(now, left, demand{})
+	}
+}

@@ -70,3 +70,7 @@ func (s *slots) level(now time.Time) Level {
 }
 
 func (s *slots) gathers() bool { return false }
+
+func (s *slots) store(time.Time) storedWindow    { return storedWindow{} }
+func (s *slots) restore(time.Time, storedWindow) {}
+func (s *slots) exhaust(time.Time)               {}

@@ -18,6 +18,9 @@ type State struct {
 	Waiting map[enrich.Lane]int
 	// Running is how many permits are neither settled nor returned.
 	Running int
+	// Alone is since when this replica has been without the Redis that it shares
+	// quotas through; zero when it is not.
+	Alone time.Time
 }
 
 // Snapshot describes all providers, by name.
@@ -39,6 +42,9 @@ func (s *scheduler) state() State {
 	state := State{Provider: s.provider, Limits: s.source.levels(now), Waiting: map[enrich.Lane]int{}, Running: s.running}
 	if s.pause.active(now) {
 		state.Pause = s.pause
+	}
+	if remote, ok := s.source.(*shared); ok {
+		state.Alone = remote.away.since
 	}
 	for place, l := range s.lanes {
 		state.Waiting[laneNames[place]] = l.waiting

@@ -26,6 +26,11 @@ type window interface {
 	lower(now time.Time, state enrich.LimitState)
 	// apply changes the limit; what was spent stays spent.
 	apply(now time.Time, r rule, guard time.Duration)
+	// store is what the state file keeps, restore goes on from it in a window of
+	// which nothing was spent, exhaust counts everything as spent.
+	store(now time.Time) storedWindow
+	restore(now time.Time, s storedWindow)
+	exhaust(now time.Time)
 	// level describes the window.
 	level(now time.Time) Level
 	// gathers tells whether units come back bit by bit, so that a large call

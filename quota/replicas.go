@@ -1,0 +1,65 @@
+package quota
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// bank is where caps are shared; nil: nowhere.
+func (k *Keeper) bank() bank {
+	if k.redis == nil {
+		return nil
+	}
+	return &redisBank{client: k.redis, prefix: k.config.Redis.Prefix, replica: k.replica}
+}
+
+// tend warns of a Redis that may forget, and gives unused money back.
+func (k *Keeper) tend(ctx context.Context) {
+	warnOfEviction(ctx, k.redis, k.log)
+	ticker := time.NewTicker(idlePurse)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			k.money.giveBack(ctx, false)
+		}
+	}
+}
+
+// channel is where replicas tell each other of pauses.
+func (k *Keeper) channel() string { return k.config.Redis.Prefix + "quota:pauses" }
+
+// listen hears of pauses until the subscription is closed. Messages are lost
+// while the connection is; what was missed comes with the next answers.
+func (k *Keeper) listen() {
+	for message := range k.pauses.Channel() {
+		k.hear(message.Payload)
+	}
+}
+
+// hear takes a message of another replica: provider, end of the pause, guard,
+// reason.
+func (k *Keeper) hear(message string) {
+	words := strings.Fields(message)
+	if len(words) < 3 {
+		return
+	}
+	s := (*k.schedulers.Load())[words[0]]
+	till, err := strconv.ParseInt(words[1], 10, 64)
+	guard, err2 := strconv.ParseInt(words[2], 10, 64)
+	if s == nil || err != nil || err2 != nil {
+		return
+	}
+	reason := enrich.PauseReason(strings.Join(words[3:], " "))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if remote, ok := s.source.(*shared); ok && !s.closed {
+		s.learn(time.Now(), remote.heard(till, reason, time.Duration(guard)*time.Microsecond))
+	}
+}
