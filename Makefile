@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 PACKAGES := ./...
 
-.PHONY: help demo test build generate check-generated setup fmt lint
+.PHONY: help demo test quotarun build generate check-generated setup fmt lint
 
 help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ build: ## Build bin/enrichd.
 
 test: setup lint check-generated ## Run all checks and tests; sets up what they need.
 	go test -race -timeout 10m $(PACKAGES)
+
+quotarun: setup ## Measure three replicas against strict vendors beside naive policies (9 minutes).
+	go run ./loadtest/quotarun $(QUOTARUN)
 
 lint: ## Check formatting and vet.
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \

@@ -34,10 +34,10 @@ var mayImport = map[string][]string{
 // onlyIn says in which folders a library may be used, so that it can be
 // replaced in one place.
 var onlyIn = map[string][]string{
-	"google.golang.org/grpc":            {"server", "proto", "cmd", "examples"},
+	"google.golang.org/grpc":            {"server", "proto", "cmd", "examples", "loadtest"},
 	"github.com/dgraph-io/ristretto/v2": {"cache"},
 	"github.com/redis/go-redis/v9":      {"cache", "quota"},
-	"golang.org/x/time/rate":            {"quota"},
+	"golang.org/x/time/rate":            {"quota", "loadtest"},
 	"github.com/sony/gobreaker/v2":      {"router", "cache"},
 	"testing":                           {"cache/redistest"},
 }
