@@ -15,8 +15,8 @@ import (
 //
 // A third of the window may go at once, and so may the backlog that was known
 // when it opened, if it fits. The rest is spread evenly over the window, so that
-// whoever comes later finds some left. In windows of more than an hour
-// everything goes at once: nobody waits for hours for his turn.
+// whoever comes later finds some left. In windows of more than two
+// minutes everything goes at once: nobody waits that long for his turn.
 type fixed struct {
 	rule       rule
 	guard      time.Duration
@@ -35,7 +35,7 @@ type fixed struct {
 const catchUp = 50 * time.Millisecond
 
 // longestSpread is the longest window over which a backlog is spread.
-const longestSpread = time.Hour
+const longestSpread = 2 * time.Minute
 
 func newFixed(now time.Time, r rule, guard time.Duration) *fixed {
 	f := &fixed{rule: r, guard: guard, known: -1}

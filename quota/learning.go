@@ -69,7 +69,7 @@ func (s *shared) heard(till int64, reason enrich.PauseReason, guard time.Duratio
 
 func (s *shared) learnBooked(now time.Time, o order, c *class, r reply) {
 	b := &c.booked
-	b.room = int64(float64(max(r.room, 0)) * s.pool.share)
+	b.room, b.roomTill = max(r.room, 0), now.Add(s.config.Redis.Lease/2)
 	start := s.pool.local(r.start)
 	switch r.status {
 	case granted:

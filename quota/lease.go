@@ -46,8 +46,10 @@ type booked struct {
 	full, ask time.Time
 	// urgent is when an interactive call may ask again.
 	urgent time.Time
-	// room is how many calls could begin at once, at the time of the last answer.
-	room int64
+	// room is how many calls could begin at once when Redis last answered. It is
+	// of interest for a short time only.
+	room     int64
+	roomTill time.Time
 }
 
 // held is how many calls are booked.

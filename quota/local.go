@@ -204,7 +204,7 @@ func (l *local) keep() {
 func succeed(now time.Time, old []*limit, r rule, guard, maxCall time.Duration) *limit {
 	var before *limit
 	for _, o := range old {
-		if o.rule.Name == r.Name || before == nil && o.rule.sameAs(r) {
+		if o.rule.Name == r.Name || before == nil && o.rule.id() == r.id() {
 			before = o
 		}
 	}

@@ -67,6 +67,8 @@ type order struct {
 }
 
 type orderLimit struct {
+	// ID is what the limit means, but for its amount.
+	ID     string            `json:"id"`
 	Name   string            `json:"name"`
 	Shape  enrich.LimitShape `json:"shape"`
 	Amount int64             `json:"amount"`

@@ -112,7 +112,7 @@ func (s *shared) limits(now time.Time) []orderLimit {
 	limits := make([]orderLimit, len(s.rules))
 	for i, r := range s.rules {
 		limits[i] = orderLimit{
-			Name: r.Name, Shape: r.Shape, Amount: r.Amount, Burst: r.Burst, Window: r.length().Microseconds(),
+			ID: r.id(), Name: r.Name, Shape: r.Shape, Amount: r.Amount, Burst: r.Burst, Window: r.length().Microseconds(),
 		}
 		if r.Calendar != "" {
 			today := time.UnixMicro(s.pool.server(now))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -159,16 +160,15 @@ func (r rule) units(operation string, entities int64) int64 {
 	return 1
 }
 
-// sameAs tells whether both count the same in the same windows.
-func (r rule) sameAs(other rule) bool {
-	return r.Shape == other.Shape && r.Unit == other.Unit && r.Window == other.Window &&
-		r.Calendar == other.Calendar && r.Zone == other.Zone && r.ResetAt == other.ResetAt &&
-		slices.Equal(r.Operations, other.Operations)
+// id is the same for limits that count the same in the same windows, by whatever
+// name and amount.
+func (r rule) id() string {
+	return fmt.Sprintf("%s,%s,%d,%s,%s,%s,%s", r.Shape, r.Unit, r.Window.Microseconds(), r.Calendar, r.Zone, r.ResetAt, strings.Join(r.Operations, "+"))
 }
 
 // equal tells whether both are the same limit.
 func (r rule) equal(other rule) bool {
-	return r.Name == other.Name && r.Amount == other.Amount && r.Burst == other.Burst && r.sameAs(other)
+	return r.Name == other.Name && r.Amount == other.Amount && r.Burst == other.Burst && r.id() == other.id()
 }
 
 // capacity is the most that one call can take.

@@ -207,7 +207,7 @@ func (s *shared) estimate(now time.Time, c *class, calls int64, d demand) time.T
 	if c.booked.full.After(latest) {
 		latest = c.booked.full
 	}
-	if beyond := calls - c.booked.held() - c.booked.room; beyond > 0 {
+	if beyond := calls - c.booked.held() - c.booked.room; beyond > 0 && now.Before(c.booked.roomTill) {
 		seconds := float64(beyond-1) / (s.perSecond(c) * s.pool.share)
 		latest = latest.Add(time.Duration(min(seconds, maxWindow.Seconds()) * float64(time.Second)))
 	}

@@ -101,9 +101,21 @@ function o.keep(amount, length, fresh)
   return o.kept(amount, length, fresh)
 end
 
+-- A limit is known by what it means, so that a new name changes nothing. One
+-- whose meaning changed under its name goes on with what was spent; if its shape
+-- changed, with nothing left.
 local windows = {}
 for i, l in ipairs(order.limits) do
-  if shapes[l.shape] then windows[i] = shapes[l.shape].load(l, o) end
+  local shape, named = shapes[l.shape], 'n:' .. l.name
+  local was = state[named]
+  if was and was ~= l.id and shape and not state[shape.field .. l.id] then
+    state[shape.field .. l.id] = state[shape.field .. was]
+    windows[i] = shape.load(l, o)
+    if not state[shape.field .. l.id] then shape.charge(windows[i], l.amount, now) end
+  elseif shape then
+    windows[i] = shape.load(l, o)
+  end
+  if was ~= l.id then put(named, l.id) end
 end
 local function each(f)
   for i, l in ipairs(order.limits) do

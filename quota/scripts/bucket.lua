@@ -1,9 +1,9 @@
 -- A token bucket: tokens at a moment. The moment lies in the future while calls
 -- are booked ahead; tokens before it follow from the rate.
-shapes.token_bucket = {}
+shapes.token_bucket = { field = 'b:' }
 
 function shapes.token_bucket.load(l, o)
-  local b = numbers(state['b:' .. l.name])
+  local b = numbers(state['b:' .. l.id])
   local w = {
     l = l, rate = l.amount / l.window, burst = l.burst,
     tokens = b[1] or l.burst, last = b[2] or now, borrowed = {},
@@ -105,5 +105,5 @@ end
 function shapes.token_bucket.save(w)
   local text = string.format('%.6f %.0f %.0f', w.tokens, w.last, w.filled)
   for _, t in ipairs(w.borrowed) do text = text .. ' ' .. int(t) end
-  put('b:' .. w.l.name, text)
+  put('b:' .. w.l.id, text)
 end

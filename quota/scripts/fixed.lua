@@ -1,6 +1,6 @@
 -- A fixed window, and the next one, into which calls may be booked ahead. Near
 -- an edge a call counts on both sides of it.
-shapes.fixed = {}
+shapes.fixed = { field = 'f:' }
 
 local function edges(l)
   if not l.edges then
@@ -12,7 +12,7 @@ local function edges(l)
 end
 
 function shapes.fixed.load(l, o)
-  local f = numbers(state['f:' .. l.name])
+  local f = numbers(state['f:' .. l.id])
   local w = { l = l, amount = l.amount }
   w.start, w.stop, w.after_stop = edges(l)
   w.before, w.used, w.after, w.known, w.known_next = 0, 0, 0, -1, -1
@@ -49,7 +49,7 @@ end
 -- to which count of the window they can.
 local function gap_at(w, v, t, u, o)
   local length = v.stop - v.start
-  if o.urgent or length > 3600e6 then return 0, v.amount end
+  if o.urgent or length > 120e6 then return 0, v.amount end
   local left = v.amount - v.used
   local _, kept = keep_at(v, t, o)
   local known = v.known
@@ -150,7 +150,7 @@ function shapes.fixed.merge(w, memo, unseen)
 end
 
 function shapes.fixed.save(w)
-  put('f:' .. w.l.name, table.concat({
+  put('f:' .. w.l.id, table.concat({
     int(w.start), int(w.stop), int(w.before), int(w.used), int(w.after),
     int(w.known), int(w.known_next), int(w.paced), int(w.learned), int(w.closed),
   }, ' '))

@@ -1,11 +1,11 @@
 -- A sliding window: a log of what was spent when, oldest first. What was spent
 -- within a small part of the window comes back together.
-shapes.sliding = {}
+shapes.sliding = { field = 's:' }
 
 function shapes.sliding.load(l, o)
   local w = { l = l, amount = l.amount, log = {}, used = 0 }
   w.length = l.window + math.min(o.guard, l.window / 4)
-  local all = numbers(state['s:' .. l.name])
+  local all = numbers(state['s:' .. l.id])
   w.learned, w.closed = all[1] or 0, all[2] or 0
   if w.learned > 0 then w.amount = math.min(w.amount, w.learned) end
   for i = 3, #all, 2 do
@@ -96,5 +96,5 @@ function shapes.sliding.save(w)
   for _, entry in ipairs(w.log) do
     if entry.n > 0 then parts[#parts + 1] = int(entry.at) .. ' ' .. int(entry.n) end
   end
-  put('s:' .. w.l.name, table.concat(parts, ' '))
+  put('s:' .. w.l.id, table.concat(parts, ' '))
 end

@@ -1,7 +1,7 @@
 -- Calls at once: which replica holds how many places, wants how many, and until
 -- when unless it is heard of again.
 local function share_slots(l, replica, running, want)
-  local field, others, wanting, hungry = 'c:' .. l.name, 0, 1, false
+  local field, others, wanting, hungry = 'c:' .. l.id, 0, 1, false
   local kept, before = {}, 0
   for id, held, wants, till in string.gmatch(state[field] or '', '(%S+):(%d+):(%d+):(%d+)') do
     held, wants = tonumber(held), tonumber(wants)
