@@ -49,7 +49,12 @@ func (v *Vendor) exchange(ctx context.Context, out engine.Outgoing) (response, *
 		Method: out.Method, URL: out.URL, Host: out.URL.Host, Header: out.Header,
 		Body: once{bytes.NewReader(out.Body)}, ContentLength: int64(len(out.Body)),
 	}).WithContext(ctx)
-	if len(out.Body) == 0 && out.Method != http.MethodGet {
+	switch {
+	case len(out.Body) > 0:
+	case out.Method == http.MethodGet:
+		// Without a length net/http would probe the body in a goroutine.
+		request.TransferEncoding = []string{"identity"}
+	default:
 		request.Body = http.NoBody
 	}
 	answer, err := v.client.Do(request)

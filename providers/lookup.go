@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -145,7 +144,7 @@ func (v *Vendor) reply(query Query, done exchanged) Reply {
 	}
 	at.spent += reading.Charge.Micros
 	at.found = merged(at.found, reading.Found)
-	at.absent = slices.Concat(at.absent, reading.Absent)
+	at.absent = append(at.absent[:len(at.absent):len(at.absent)], reading.Absent...)
 	if reading.Next != nil {
 		if at.steps++; at.steps > maxSteps && reading.Next.Poll == nil {
 			return v.failed(done.step.Name, failure{enrich.Malformed, reading.Charge, "the definition leads in a circle"})
@@ -183,6 +182,9 @@ func next(step *engine.Step, at progress, reading engine.Reading) *Step {
 
 // merged joins findings; a later one replaces an earlier.
 func merged(before, after []engine.Finding) []engine.Finding {
+	if len(before) == 0 {
+		return after
+	}
 	joined := slices.Clone(after)
 	for _, finding := range before {
 		if !slices.ContainsFunc(after, func(f engine.Finding) bool { return f.Attribute == finding.Attribute }) {
@@ -216,36 +218,31 @@ func (p progress) has(a enrich.Attribute) bool {
 // facts states what the look-up brought. Its price is shared evenly among the
 // values; what remains of the division goes to the first.
 func (v *Vendor) facts(query Query, at progress, outcome enrich.Outcome) []enrich.Fact {
-	fact := func(a enrich.Attribute, state enrich.State) enrich.Fact {
-		return enrich.Fact{Attribute: a, State: state, Source: v.name, FetchedAt: at.began}
-	}
-	var facts []enrich.Fact
+	facts := make([]enrich.Fact, 0, len(query.Wanted))
+	fact := enrich.Fact{Source: v.name, FetchedAt: at.began}
 	for i, finding := range at.found {
-		one := fact(finding.Attribute, enrich.StateValue)
-		one.Value, one.Confidence = finding.Value, finding.Confidence
-		one.Price = at.spent / enrich.Micros(len(at.found))
+		fact.Attribute, fact.State = finding.Attribute, enrich.StateValue
+		fact.Value, fact.Confidence = finding.Value, finding.Confidence
+		fact.Price = at.spent / enrich.Micros(len(at.found))
 		if i == 0 {
-			one.Price += at.spent % enrich.Micros(len(at.found))
+			fact.Price += at.spent % enrich.Micros(len(at.found))
 		}
-		facts = append(facts, one)
+		facts = append(facts, fact)
 	}
-	unfound := map[enrich.Attribute]enrich.State{}
-	switch {
-	case outcome == enrich.Suppressed:
-		for _, attribute := range query.Wanted {
-			if attribute.Kind() == query.Subject.Kind() {
-				unfound[attribute] = enrich.StateSuppressed
-			}
+	fact = enrich.Fact{Source: v.name, FetchedAt: at.began}
+	for _, attribute := range query.Wanted {
+		switch {
+		case at.has(attribute):
+			continue
+		case outcome == enrich.Suppressed && attribute.Kind() == query.Subject.Kind():
+			fact.State = enrich.StateSuppressed
+		case outcome.Authoritative() && slices.Contains(at.absent, attribute):
+			fact.State = enrich.StateAbsent
+		default:
+			continue
 		}
-	case outcome.Authoritative():
-		for _, attribute := range at.absent {
-			unfound[attribute] = enrich.StateAbsent
-		}
-	}
-	for _, attribute := range slices.Sorted(maps.Keys(unfound)) {
-		if !at.has(attribute) {
-			facts = append(facts, fact(attribute, unfound[attribute]))
-		}
+		fact.Attribute = attribute
+		facts = append(facts, fact)
 	}
 	return facts
 }

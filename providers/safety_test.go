@@ -177,6 +177,23 @@ func TestCertificatesAreChecked(t *testing.T) {
 	}
 }
 
+// TestRequestsOnTheWire makes sure that the body which is read only once leaves
+// no trace in a request without one.
+func TestRequestsOnTheWire(t *testing.T) {
+	fake := newFake(t, answerWith(200, anna))
+	vendor := vendorAt(t, fake.URL, plain)
+	vendor.Lookup(context.Background(), person(t))
+	request := fake.calls()[0].request
+	if request.ContentLength != 0 || request.TransferEncoding != nil || len(request.Header["Transfer-Encoding"])+len(request.Header["Content-Length"]) > 0 {
+		t.Errorf("GET: length %d, transfer encoding %v, %v", request.ContentLength, request.TransferEncoding, request.Header)
+	}
+	vendor = vendorAt(t, fake.URL, strings.Replace(plain, "{path: /person", "{method: POST, path: /person", 1))
+	vendor.Lookup(context.Background(), person(t))
+	if request := fake.calls()[1].request; request.ContentLength != 0 || request.TransferEncoding != nil {
+		t.Errorf("POST: length %d, transfer encoding %v", request.ContentLength, request.TransferEncoding)
+	}
+}
+
 // TestTimeLimits runs in simulated time, over connections in memory.
 func TestTimeLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

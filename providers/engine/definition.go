@@ -280,3 +280,6 @@ func (d *Definition) Rules() []*Rule {
 	}
 	return rules
 }
+
+// Steps returns the steps of the call, the first one first.
+func (c *Call) Steps() []*Step { return c.steps }

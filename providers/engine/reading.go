@@ -104,6 +104,7 @@ func (s *Step) answerable(wanted []enrich.Attribute) []enrich.Attribute {
 
 // fill maps every wanted attribute and makes a hit that lacks one partial.
 func (m *mapper) fill(reading *Reading) {
+	reading.Found = make([]Finding, 0, len(m.scope.Wanted))
 	for _, attribute := range m.scope.Wanted {
 		if !m.step.supplies(attribute) {
 			continue
