@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -13,13 +14,19 @@ import (
 // barriers are the times until which what providers said does not count. The
 // zero barriers let everything pass.
 type barriers struct {
-	until atomic.Pointer[map[string]time.Time]
+	until atomic.Pointer[map[string]barrier]
+}
+
+type barrier struct {
+	at time.Time
+	// redis is the same on Redis's clock, in microseconds; 0: not known yet.
+	redis int64
 }
 
 // passes tells whether a fact counts.
 func (b *barriers) passes(fact enrich.Fact) bool {
 	until := b.until.Load()
-	return until == nil || fact.FetchedAt.After((*until)[fact.Source])
+	return until == nil || fact.FetchedAt.After((*until)[fact.Source].at)
 }
 
 // apply returns what the barriers leave of an entry, nil for nothing.
@@ -30,24 +37,20 @@ func (b *barriers) apply(e *entry) *entry {
 	return e.keep(b.passes)
 }
 
-// raise bars what a provider said until the given time.
-func (b *barriers) raise(provider string, until time.Time) {
-	b.merge(map[string]time.Time{provider: until})
-}
-
-// merge raises every barrier that is lower than the given.
-func (b *barriers) merge(until map[string]time.Time) {
+// raise bars what a provider said until the given time. A barrier is never
+// lowered, and one that is known is not raised again.
+func (b *barriers) raise(provider string, to barrier) {
 	for {
 		last := b.until.Load()
-		raised := map[string]time.Time{}
+		raised := map[string]barrier{}
 		if last != nil {
-			for provider, at := range *last {
-				raised[provider] = at
-			}
+			raised = maps.Clone(*last)
 		}
-		for provider, at := range until {
-			raised[provider] = later(raised[provider], at)
+		known := raised[provider]
+		if to.redis != 0 && to.redis <= known.redis {
+			return
 		}
+		raised[provider] = barrier{at: later(known.at, to.at), redis: max(known.redis, to.redis)}
 		if b.until.CompareAndSwap(last, &raised) {
 			return
 		}
@@ -71,17 +74,19 @@ func (r *remote) loadBarriers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, r.store)
 	defer cancel()
 	stored, err := r.reads.HGetAll(ctx, r.keys.barriers()).Result()
+	if err != nil || len(stored) == 0 {
+		r.failed(err)
+		return
+	}
+	now, err := r.reads.Time(ctx).Result()
 	if err != nil {
 		r.failed(err)
 		return
 	}
-	until := map[string]time.Time{}
+	r.clock.set(now.UnixMicro())
 	for provider, text := range stored {
 		if at, err := strconv.ParseInt(text, 10, 64); err == nil {
-			until[provider] = r.clock.ours(at)
+			r.barriers.raise(provider, barrier{at: r.clock.ours(at), redis: at})
 		}
-	}
-	if len(until) > 0 {
-		r.barriers.merge(until)
 	}
 }

@@ -124,13 +124,9 @@ func (c *Cache) recall(ctx context.Context, t tag) (enrich.Record, enrich.Tier) 
 }
 
 // admit lets memory keep what Redis knows, and returns what memory leaves of
-// it. What cannot be read is not kept.
+// it.
 func (c *Cache) admit(ctx context.Context, e *entry) *entry {
 	if e == nil {
-		return nil
-	}
-	if _, err := c.decoded.record(e); err != nil {
-		c.stats.refuse(errDamaged)
 		return nil
 	}
 	return c.memory.remember(ctx, e)
@@ -197,7 +193,7 @@ func (c *Cache) Forget(ctx context.Context, key email.Key) error {
 // subject, in every tier and replica. The error says that the other replicas
 // could not be told: call it again.
 func (c *Cache) ForgetProvider(ctx context.Context, provider string) error {
-	c.barriers.raise(provider, time.Now())
+	c.barriers.raise(provider, barrier{at: time.Now()})
 	if c.remote == nil {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -27,7 +26,7 @@ type decoded struct {
 // reading is an entry and what it says.
 type reading struct {
 	of     *entry
-	under  *map[string]time.Time // the barriers then
+	under  *map[string]barrier // the barriers then
 	record enrich.Record
 	size   int64
 }
@@ -80,7 +79,7 @@ func (d *decoded) record(e *entry) (enrich.Record, error) {
 	return record, nil
 }
 
-func (d *decoded) read(e *entry, under *map[string]time.Time) (enrich.Record, error) {
+func (d *decoded) read(e *entry, under *map[string]barrier) (enrich.Record, error) {
 	record, err := e.record()
 	if err != nil || under == nil {
 		return record, err

@@ -69,80 +69,86 @@ func (r *remote) fill(ctx context.Context, e *entry) (*entry, error) {
 
 // fillAs is fill by the holder of a lease, or with "" by anybody.
 func (r *remote) fillAs(ctx context.Context, e *entry, token string) (*entry, error) {
-	expected, erased := e.version, int64(0)
-	keys := []string{r.keys.entry(e.tag), r.keys.erased(e.tag), r.keys.sequence(e.tag[0]), r.keys.lease(e.tag)}
+	t, expected, erased := e.tag, e.version, int64(0)
 	for range maxTries {
 		if e = r.barriers.apply(e); e == nil {
-			return nil, nil
+			return r.recall(ctx, t), nil
 		}
-		var sealed []byte
-		if e.dirty {
-			sealed = e.seal()
+		if len(e.payload) > maxPayload {
+			r.stats.refuse(errOversize)
+			return e, nil
 		}
-		asOf := r.news.now(e.tag)
-		reply, err := fillScript.Run(ctx, r.writes, keys, expected, erased, sealed,
-			max(time.Until(e.until).Milliseconds(), 1), maxSealed+1, r.keys.channel(), e.tag[:], token).Slice()
+		asOf := r.news.now(t)
+		answer, err := r.tryFill(ctx, e, expected, erased, token)
 		if err != nil {
 			return nil, err
 		}
-		answer, err := readFilled(reply)
-		if err != nil {
-			return nil, err
-		}
-		r.clock.set(answer.now)
 		if answer.done {
 			if token != "" {
-				r.leases.end(e.tag, token)
+				r.leases.end(t, token)
 			}
-			return e.with(func(e *entry) { e.version, e.dirty, e.asOf = uint64(answer.version), false, asOf }), nil
+			return e.with(func(e *entry) { e.version, e.dirty, e.asOf = answer.version, false, asOf }), nil
+		}
+		if answer.version != expected {
+			expected = answer.version
+			e = e.with(func(e *entry) { e.version, e.dirty = expected, true })
 		}
 		if answer.erased > erased {
 			erased = answer.erased
 			x := erasure{at: r.clock.ours(erased), version: uint64(erased)}
-			r.follower.erased(e.tag, x)
-			if e = e.since(x.at); e == nil {
-				return nil, nil
-			}
+			r.follower.erased(t, x)
+			e = e.since(x.at)
 		}
-		if expected != uint64(answer.version) {
-			expected = uint64(answer.version)
-			e = e.with(func(e *entry) { e.version, e.dirty = expected, true })
+		if answer.stored != "" {
+			e = e.join(r.unseal([]byte(answer.stored), t, asOf))
 		}
-		if e = e.join(r.instead(answer, e.tag, asOf)); !e.dirty && token == "" {
+		if e == nil || !e.dirty && token == "" {
 			return e, nil
 		}
 	}
 	return nil, errContended
 }
 
-// instead is the entry that was stored instead, nil if there is none of ours.
-func (r *remote) instead(answer filled, t tag, asOf moment) *entry {
-	if answer.stored == "" {
-		return nil
+// tryFill stores the entry if what is stored has the expected version, and
+// nothing was erased after the given time in microseconds.
+func (r *remote) tryFill(ctx context.Context, e *entry, expected uint64, erased int64, token string) (filled, error) {
+	var sealed []byte
+	if e.dirty {
+		sealed = e.seal()
 	}
-	return r.unseal([]byte(answer.stored), t, asOf)
+	lasts := max(time.Until(e.until).Milliseconds(), 1)
+	reply, err := fillScript.Run(ctx, r.writes,
+		[]string{r.keys.entry(e.tag), r.keys.erased(e.tag), r.keys.sequence(e.tag[0]), r.keys.lease(e.tag)},
+		expected, erased, sealed, lasts, maxSealed+1, r.keys.channel(), e.tag[:], token).Slice()
+	if err != nil {
+		return filled{}, err
+	}
+	answer, now, err := readFilled(reply)
+	if err == nil {
+		r.clock.set(now)
+	}
+	return answer, err
 }
 
 // filled is the answer of the fill script.
 type filled struct {
 	done    bool
-	version int64
-	now     int64 // Redis time in microseconds
-	erased  int64 // likewise; 0: never
-	stored  string
+	version uint64 // that is stored now
+	erased  int64  // when the subject was last erased, in microseconds; 0: never
+	stored  string // what is stored instead
 }
 
-func readFilled(reply []any) (answer filled, err error) {
-	var done int64
-	if err := numbers(reply, &done, &answer.version, &answer.now, &answer.erased); err != nil || len(reply) != 5 {
-		return filled{}, errScript
+func readFilled(reply []any) (answer filled, now int64, err error) {
+	var done, version int64
+	if err := numbers(reply, &done, &version, &now, &answer.erased); err != nil || len(reply) != 5 {
+		return filled{}, 0, errScript
 	}
 	stored, ok := reply[4].(string)
 	if !ok {
-		return filled{}, errScript
+		return filled{}, 0, errScript
 	}
-	answer.done, answer.stored = done == 1, stored
-	return answer, nil
+	answer.done, answer.version, answer.stored = done == 1, uint64(version), stored
+	return answer, now, nil
 }
 
 func (r *remote) forget(ctx context.Context, t tag) error {

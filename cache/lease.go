@@ -191,6 +191,8 @@ func (r *remote) holding(ctx context.Context, t tag, token string, lasts time.Du
 			select {
 			case <-ended:
 				return
+			case <-r.closing:
+				return
 			case <-ctx.Done():
 				return
 			case <-renew.C:

@@ -37,7 +37,7 @@ var (
 // item is an entry in memory. Expiry is measured on the process's own clock,
 // which is cheaper to read than the time of day.
 type item struct {
-	entry
+	*entry
 	expires time.Duration // since memory.born
 }
 
@@ -87,7 +87,7 @@ func (m *memory) recall(_ context.Context, t tag) *entry {
 	if found == nil {
 		return nil
 	}
-	return &found.entry
+	return found.entry
 }
 
 func (m *memory) remember(_ context.Context, e *entry) *entry {
@@ -97,26 +97,31 @@ func (m *memory) remember(_ context.Context, e *entry) *entry {
 	if s.closed {
 		return e
 	}
-	e, keep := s.pass(e)
-	if !keep {
-		return e
-	}
 	known := m.lookup(s, e.tag)
-	if known != nil {
-		e = known.entry.join(e)
+	passed, keep := s.pass(e)
+	switch {
+	case passed == nil && known != nil:
+		return known.entry
+	case !keep:
+		return passed
+	case known != nil:
+		e = known.join(passed)
+	default:
+		e = passed
 	}
 	if m.news.overtook(e) {
 		e = e.with(func(e *entry) { e.asOf = moment{} })
 	}
-	if known != nil && e == &known.entry {
+	if known != nil && e == known.entry {
 		return e
 	}
-	return m.put(s, e)
+	m.put(s, e)
+	return e
 }
 
 // put replaces the subject's entry. The caller holds the stripe's lock.
-func (m *memory) put(s *stripe, e *entry) *entry {
-	kept := &item{entry: *e, expires: time.Since(m.born) + time.Until(e.until)}
+func (m *memory) put(s *stripe, e *entry) {
+	kept := &item{entry: e, expires: time.Since(m.born) + time.Until(e.until)}
 	if len(s.recent) >= maxRecent {
 		m.cache.Wait()
 		clear(s.recent)
@@ -131,7 +136,6 @@ func (m *memory) put(s *stripe, e *entry) *entry {
 	case m.wrote <- struct{}{}:
 	default:
 	}
-	return &kept.entry
 }
 
 func (m *memory) check(ctx context.Context, e *entry) *entry { return m.remember(ctx, e) }
@@ -154,8 +158,8 @@ func (m *memory) erased(t tag, x erasure) {
 	if known == nil {
 		return
 	}
-	switch left := x.apply(&known.entry); left {
-	case &known.entry:
+	switch left := x.apply(known.entry); left {
+	case known.entry:
 	case nil:
 		m.drop(s, t)
 	default:

@@ -116,7 +116,7 @@ func TestMemoryCountsGrowth(t *testing.T) {
 	m.cache.Wait()
 	var stats Stats
 	m.measure(&stats)
-	kept := &item{entry: *m.recall(t.Context(), subject)}
+	kept := &item{entry: m.recall(t.Context(), subject)}
 	if stats.MemoryBytes != kept.cost() {
 		t.Errorf("one entry of cost %d is counted as %d", kept.cost(), stats.MemoryBytes)
 	}

@@ -40,9 +40,10 @@ type remote struct {
 	recovery *recovery
 	stats    *counters
 	log      *slog.Logger
-	cancel   context.CancelFunc
+	cancel   context.CancelFunc // ends what runs in the background
 	running  sync.WaitGroup
 	ended    sync.Once
+	closing  chan struct{} // closed when leases are not renewed any more
 	// complained is when a failure was last logged, in Unix seconds.
 	complained atomic.Int64
 }
@@ -72,6 +73,7 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 		stats:    stats,
 		log:      log,
 		cancel:   func() {},
+		closing:  make(chan struct{}),
 	}
 	options.MaxRetries = 1
 	r.reads = dial(options)
@@ -191,9 +193,12 @@ func (r *remote) unseal(sealed []byte, t tag, asOf moment) *entry {
 	return found
 }
 
-// failed counts a failure. It logs at most one a minute, and none for which
+// failed counts a failure, if it is one. It logs at most one a minute, and none for which
 // the breaker has spoken: a failing Redis must not fill the log.
 func (r *remote) failed(err error) {
+	if err == nil {
+		return
+	}
 	r.stats.failed.Add(1)
 	if errors.Is(err, errAway) || errors.Is(err, context.Canceled) {
 		return
@@ -206,6 +211,7 @@ func (r *remote) failed(err error) {
 
 func (r *remote) close() (err error) {
 	r.ended.Do(func() {
+		close(r.closing)
 		r.cancel()
 		r.running.Wait()
 		err = errors.Join(r.reads.Close(), r.writes.Close())

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/enrichd/enrichd/cache/redistest"
+	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
 )
 
@@ -171,6 +173,36 @@ func TestRedisOverTLS(t *testing.T) {
 	config.Redis.TLS = TLSConfig{Enabled: true, CAFile: files.CA}
 	if _, by := startCache(t, config).Recall(t.Context(), key); by != enrich.NoTier {
 		t.Error("spoke to it without a certificate")
+	}
+}
+
+// TestLeastRights does everything that a cache does with Redis, as a user who
+// may do only what the documentation says.
+func TestLeastRights(t *testing.T) {
+	server := redistest.Start(t, append([]string{"--user", "keeper", "on", ">keeping"}, leastRights...)...)
+	config := redisConfig(server)
+	config.Redis.Username, config.Redis.Password = "keeper", "keeping"
+	c := startCache(t, config)
+	key := keyOf(t, "ada@orchard.example.com")
+	never := func(enrich.Record) bool { return false }
+	for range 2 {
+		_, release := c.Lease(t.Context(), key, never)
+		release()
+		c.Lease(t.Context(), key, never)
+		c.Remember(t.Context(), key, wideRecord(now()), time.Now().Add(time.Hour))
+		c.Recall(t.Context(), key)
+		c.RecallAll(t.Context(), []email.Key{keyOf(t, "eve@orchard.example.com")})
+	}
+	if err := renewScript.Run(t.Context(), c.remote.writes, []string{c.remote.keys.lease(newTag())}, "mine", 1).Err(); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(c.ForgetProvider(t.Context(), "alpha"), c.Forget(t.Context(), key)); err != nil {
+		t.Error(err)
+	}
+	c.remote.loadBarriers(t.Context())
+	c.Close()
+	if failures := c.Stats().RedisFailures; failures > 0 {
+		t.Errorf("%d calls to Redis failed", failures)
 	}
 }
 

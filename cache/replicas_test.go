@@ -245,7 +245,34 @@ func TestProviderIsForgotten(t *testing.T) {
 
 	again := titleBy("alpha", now().Add(time.Second))
 	two.Remember(t.Context(), only, enrich.NewRecord(again), time.Now().Add(time.Hour))
-	if got, _ := two.Recall(t.Context(), only); !same(got, enrich.NewRecord(again)) {
-		t.Error("what the provider says from then on is dropped too")
+	<-time.After(1500 * time.Millisecond)
+	latecomer := startCache(t, redisConfig(server))
+	eventually(t, func() bool { return latecomer.barriers.until.Load() != nil })
+	for _, c := range []*Cache{one, two, latecomer} {
+		if got, _ := c.Recall(t.Context(), only); !same(got, enrich.NewRecord(again)) {
+			t.Error("what the provider says from then on is dropped too")
+		}
+	}
+	until := latecomer.barriers.until.Load()
+	latecomer.remote.loadBarriers(t.Context())
+	if latecomer.barriers.until.Load() != until {
+		t.Error("barriers that are known are raised again")
+	}
+}
+
+// TestJoinsBeyondTheLimit lets replicas remember what is too large together.
+func TestJoinsBeyondTheLimit(t *testing.T) {
+	_, caches := replicas(t, 2)
+	key := keyOf(t, "ada@orchard.example.com")
+	for i, c := range caches {
+		large := titleBy(fmt.Sprint("source-", i), now())
+		large.Value = enrich.TextValue(strings.Repeat("x", maxPayload*2/3))
+		c.Remember(t.Context(), key, enrich.NewRecord(large), time.Now().Add(time.Hour))
+	}
+	if got, _ := caches[0].Recall(t.Context(), key); len(got.Facts()) != 1 {
+		t.Errorf("recalled %d facts, want the one that came first", len(got.Facts()))
+	}
+	if stats := caches[1].Stats(); stats.Refused[RefusedOversize] != 1 || stats.Waiting != 0 {
+		t.Errorf("refused %d, %d wait", stats.Refused[RefusedOversize], stats.Waiting)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// stripe holds what is special about the subjects whose tags begin alike.
+// stripe holds what is special about the subjects whose tags end alike.
 type stripe struct {
 	mu     sync.RWMutex
 	closed bool

@@ -127,6 +127,18 @@ func testTier(t *testing.T, tested tier, keeps bool) {
 		tested.remember(ctx, mustEntry(t, subject, later, before, after))
 		recalls(t, subject, after)
 	})
+	t.Run("checks what was erased against what came after", func(t *testing.T) {
+		subject, before, after := newTag(), titleBy("alpha", now()), titleBy("beta", now().Add(time.Second))
+		tested.remember(ctx, mustEntry(t, subject, later, before))
+		if err := tested.forget(ctx, subject); err != nil {
+			t.Fatal(err)
+		}
+		tested.remember(ctx, mustEntry(t, subject, later, after))
+		if checked := tested.check(ctx, mustEntry(t, subject, later, before)); keeps {
+			wantSame(t, mustRecord(t, checked), enrich.NewRecord(after))
+		}
+		recalls(t, subject, after)
+	})
 	t.Run("recalls nothing that has expired", func(t *testing.T) {
 		subject, soon := newTag(), now().Add(100*time.Millisecond)
 		tested.remember(ctx, mustEntry(t, subject, soon, titleBy("alpha", now())))
