@@ -151,6 +151,9 @@ func replay(definition *engine.Definition, one ReplayCase) ReplayResult {
 	}
 	vendor := newVendor(ProviderConfig{Credentials: credentials}, definition, nil, nil)
 	vendor.tokens = nil // signing is not replayed
+	if one.Now.IsZero() {
+		one.Now = time.Now()
+	}
 	r := replaying{vendor: vendor, recorded: one, exchanges: one.Exchanges, result: ReplayResult{
 		Name: one.Name, Facts: map[enrich.Attribute]enrich.Value{}, Gaps: map[enrich.Attribute]string{},
 		Drift: []enrich.Attribute{}, Charge: ReplayCharge{Known: true}, Unused: len(one.Exchanges),

@@ -35,9 +35,6 @@ type Definition struct {
 	Experimental bool
 	// Currency of the prices, "USD".
 	Currency string
-	// FreeRepeats is how long the vendor gives the same answer again for
-	// nothing; 0: it does not.
-	FreeRepeats time.Duration
 	// Timeout of one exchange, and MaxAnswer the bytes of an answer.
 	Timeout   time.Duration
 	MaxAnswer int64

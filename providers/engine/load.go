@@ -62,7 +62,6 @@ func (r *reader) definition(root ast.Node) *Definition {
 		"content_types": func(n ast.Node) { d.contentTypes = r.texts(n) },
 		"currency":      func(n ast.Node) { d.Currency = r.text(n) },
 		"credit":        func(n ast.Node) { d.price = r.float(n) },
-		"free_repeats":  func(n ast.Node) { d.FreeRepeats = r.duration(n) },
 		"money":         func(n ast.Node) { d.money = r.text(n) },
 		"missing":       func(n ast.Node) { d.missing = r.missing(n) },
 		"confidence":    func(n ast.Node) { d.confidence = r.confidence(n) },
