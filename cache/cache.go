@@ -201,24 +201,28 @@ func (c *Cache) ForgetProvider(ctx context.Context, provider string) error {
 }
 
 // Lease makes this replica the one to ask vendors about a subject, so that
-// several do not pay for the same. It returns when it is, or when another
-// replica has brought what enough accepts; in either case with all that is
-// known by then. Release ends the lease unless Remember has done so; it is
-// never nil.
+// several do not pay for the same. It returns when it is, or when what is known
+// is enough, because another replica or caller has brought it; in either case
+// with all that is known by then. Release ends the lease unless Remember has
+// done so; it is never nil and must be called.
 //
 // It waits for half of ctx's time at most, and never fails: without Redis, and
 // after that time, the caller asks vendors all the same.
 func (c *Cache) Lease(ctx context.Context, key email.Key, enough func(enrich.Record) bool) (known enrich.Record, release func()) {
-	if c.remote == nil || key.IsZero() {
-		return enrich.Record{}, func() {}
+	release = func() {}
+	if key.IsZero() {
+		return enrich.Record{}, release
 	}
 	t := c.tagger.tag(key)
 	before := c.memory.recall(ctx, t)
+	if known = c.read(before); c.remote == nil || before != nil && enough(known) {
+		return known, release
+	}
 	after, release := c.remote.lease(ctx, t, before, func(e *entry) bool { return enough(c.read(e)) })
 	if after != before {
-		after = c.admit(ctx, after)
+		known = c.read(c.admit(ctx, after))
 	}
-	return c.read(after), release
+	return known, release
 }
 
 // Stats returns what the cache did so far.

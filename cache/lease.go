@@ -128,7 +128,6 @@ func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*en
 			case <-bell.rung:
 			case <-time.After(min(answer.wait, lookAgain)):
 			case <-waitCtx.Done():
-				err = waitCtx.Err()
 			}
 		}
 		r.leases.leave(t, bell)
@@ -136,7 +135,7 @@ func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*en
 		case err != nil:
 			r.failed(err)
 			r.stats.unleased.Add(1)
-			return known, func() { r.release(ctx, t, token) }
+			return known, func() { r.release(ctx, t, token) } // it may be held all the same
 		case answer.granted:
 			r.stats.leased.Add(1)
 			return known, r.holding(ctx, t, token, lasts)
@@ -150,6 +149,9 @@ func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*en
 			if known = known.join(news); enough(known) {
 				return known, func() {}
 			}
+		case waitCtx.Err() != nil:
+			r.stats.unleased.Add(1)
+			return known, func() {}
 		}
 	}
 }
