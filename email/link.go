@@ -57,9 +57,9 @@ func link(t text) (target, label text, ok bool) {
 	if len(t.s) < len(open)+len(shut) || lowerASCII(t.s[:len(open)]) != open || lowerASCII(t.s[len(t.s)-len(shut):]) != shut {
 		return t, text{}, false
 	}
-	end := strings.IndexByte(t.s, '>')
+	end := strings.IndexByte(t.s, '>') // of the opening tag
 	href := strings.Index(lowerASCII(t.s[:end]), attribute) + len(attribute)
-	if href < len(attribute) || href >= end || t.s[href] != '"' && t.s[href] != '\'' {
+	if end >= len(t.s)-len(shut) || href < len(attribute) || href >= end || t.s[href] != '"' && t.s[href] != '\'' {
 		return t, text{}, false
 	}
 	size := strings.IndexByte(t.s[href+1:end], t.s[href])
