@@ -63,6 +63,7 @@ const (
 	ReasonBreakerOpen       = "breaker_open"         // the provider is failing
 	ReasonNoToken           = "no_token"             // no token of its quota in time
 	ReasonOutOfTime         = string(OutOfTime)      // the budget ends first
+	ReasonInFlight          = "in_flight"            // the provider was asked and has not answered yet
 	ReasonMoneyCap          = "money_cap"            // it would cost more than allowed
 	ReasonNotAllowed        = "not_allowed"          // the account may not ask for it there
 	ReasonLowConfidence     = "low_confidence"       // the provider promises too little

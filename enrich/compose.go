@@ -18,8 +18,8 @@ type looked struct {
 	err      *Error
 }
 
-// add joins what a flight found. Every need that a failed flight left unmet
-// has a reason afterwards, so that no failure can look like an absence.
+// add joins what a flight found. Every need that the caller's own flight left
+// unmet has a reason afterwards, so that no failure can look like an absence.
 func (l *looked) add(needs []Need, found Found, shared bool) {
 	l.record = l.record.Join(found.Record).Join(found.Recalled)
 	if !found.Recalled.IsEmpty() {
@@ -32,19 +32,21 @@ func (l *looked) add(needs []Need, found Found, shared bool) {
 		attempt.Shared = shared
 		l.attempts = append(l.attempts, attempt)
 	}
-	l.err = found.Err
-	l.failed = maps.Clone(found.Failed)
-	if l.err == nil {
-		return
+	if found.Err != nil {
+		l.err = found.Err
 	}
 	if l.failed == nil {
 		l.failed = map[Attribute]string{}
 	}
-	for _, need := range needs {
-		if _, told := l.failed[need.Attribute]; !told && len(found.Record.About(need.Attribute)) == 0 {
-			l.failed[need.Attribute] = string(l.err.Kind)
+	if !shared {
+		for _, need := range needs {
+			delete(l.failed, need.Attribute)
+			if found.Err != nil && len(found.Record.About(need.Attribute)) == 0 {
+				l.failed[need.Attribute] = string(found.Err.Kind)
+			}
 		}
 	}
+	maps.Copy(l.failed, found.Failed)
 }
 
 // outOfTime is the error of a request whose own time ended.
@@ -83,7 +85,7 @@ func (s *Service) compose(question question, person, company looked) (Answer, er
 		}
 	}
 	switch {
-	case len(answer.Found) == 0 && (person.err != nil || company.err != nil):
+	case len(answer.Found) == 0 && answer.hasFailed():
 		return Answer{}, soonest(person.err, company.err)
 	case len(answer.Found) == 0:
 		answer.Completeness = NotFound
@@ -144,10 +146,22 @@ func (s *Service) gap(question question, attribute Attribute, looked looked) Gap
 	return Gap{Kind: GapAbsent, Reason: ReasonAbsent}
 }
 
+// hasFailed tells whether a provider that may know what is missing failed.
+func (a *Answer) hasFailed() bool {
+	for _, gap := range a.Gaps {
+		if gap.Kind == GapFailed {
+			return true
+		}
+	}
+	return false
+}
+
 // soonest is the error that tells the caller to come back first: one that a
 // wait helps before one that it does not.
 func soonest(a, b *Error) *Error {
 	switch {
+	case a == nil && b == nil:
+		return &Error{Kind: Unavailable, Message: "the providers that may know failed; ask again later", Offset: -1}
 	case a == nil:
 		return b
 	case b == nil:

@@ -9,8 +9,10 @@ import (
 )
 
 // flights lets the callers of this process share one look-up per subject. A
-// flight lives while anybody waits for it: it does not die with the caller
-// that began it, and it is cancelled when the last one has left.
+// flight does not die with the caller that began it. When the last one has left
+// it is cancelled and lands as soon as it can, which is not before a call that
+// was sent has been answered. Until then a newcomer joins it, so that no second
+// call is paid for beside it.
 type flights struct {
 	mu      sync.Mutex
 	flying  map[string]*flight
@@ -33,7 +35,7 @@ func (f *flights) join(ctx context.Context, key string, look func(context.Contex
 	case <-flight.done:
 		return flight.found, shared, nil
 	case <-ctx.Done():
-		f.leave(key, flight)
+		f.leave(flight)
 		return Found{}, shared, ctx.Err()
 	}
 }
@@ -56,9 +58,7 @@ func (f *flights) board(ctx context.Context, key string, look func(context.Conte
 		defer cancel()
 		found := contained(lookCtx, look)
 		f.mu.Lock()
-		if f.flying[key] == flying {
-			delete(f.flying, key)
-		}
+		delete(f.flying, key)
 		f.mu.Unlock()
 		flying.found = found
 		close(flying.done)
@@ -83,17 +83,13 @@ func panicError() *Error {
 	return AsError(fmt.Errorf("panic in a look-up: %s", debug.Stack()))
 }
 
-// leave gives up waiting. An abandoned flight is cancelled and makes room at
-// once, so that a newcomer does not join it.
-func (f *flights) leave(key string, flying *flight) {
+// leave gives up waiting; the last one to leave cancels the flight.
+func (f *flights) leave(flying *flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	flying.waiters--
 	if flying.waiters == 0 {
 		flying.cancel()
-		if f.flying[key] == flying {
-			delete(f.flying, key)
-		}
 	}
 }
 

@@ -34,7 +34,8 @@ type Finder interface {
 	// Included lists those of Sources that supply the attribute without a price
 	// of its own: what has one is bought only for who names it.
 	Included(account Account, a Attribute) []string
-	// Find asks for what is needed, until ctx ends at the latest.
+	// Find asks for what is needed, until ctx's deadline at the latest. Once ctx
+	// is cancelled no further call begins; one that was sent is waited for.
 	Find(ctx context.Context, ask Ask) Found
 }
 
@@ -49,6 +50,9 @@ type Ask struct {
 	// nil: no cap.
 	Purse          *Purse
 	IdempotencyKey string
+	// Late is given what a call brought that Find could not wait for, from
+	// another goroutine, perhaps after Find has returned; nil: it is dropped.
+	Late func(Record)
 }
 
 // Found is what a look-up found.
@@ -64,22 +68,3 @@ type Found struct {
 	// Err is what the caller can do about the failures; nil without any.
 	Err *Error
 }
-
-// NoRecall remembers nothing.
-type NoRecall struct{}
-
-var _ Recall = NoRecall{}
-
-// Recall recalls nothing.
-func (NoRecall) Recall(context.Context, email.Key) (Record, Tier) { return Record{}, NoTier }
-
-// Remember forgets at once.
-func (NoRecall) Remember(context.Context, email.Key, Record, time.Time) {}
-
-// Lease lets everybody ask.
-func (NoRecall) Lease(context.Context, email.Key, func(Record) bool) (Record, func()) {
-	return Record{}, func() {}
-}
-
-// Forget has nothing to forget.
-func (NoRecall) Forget(context.Context, email.Key) error { return nil }

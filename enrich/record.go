@@ -90,15 +90,6 @@ func (r Record) Keep(keep func(Fact) bool) Record {
 	return Record{facts: kept}
 }
 
-// Cost is what the facts of the record cost to get.
-func (r Record) Cost() Micros {
-	var sum Micros
-	for _, fact := range r.facts {
-		sum += fact.Price
-	}
-	return sum
-}
-
 // comparePlace orders facts by attribute and source, of which a record keeps
 // one each.
 func comparePlace(a, b Fact) int {

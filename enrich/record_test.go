@@ -80,9 +80,6 @@ func TestAboutAndKeep(t *testing.T) {
 	if about := record.About("person.region"); len(about) != 0 {
 		t.Errorf("About an unknown attribute = %v", about)
 	}
-	if cost := record.Cost(); cost != 5 {
-		t.Errorf("Cost = %d, want 5", cost)
-	}
 	kept := record.Keep(func(f Fact) bool { return f.Source == "a" })
 	if len(kept.Facts()) != 2 || len(record.Facts()) != 3 {
 		t.Errorf("Keep left %d facts and the original has %d", len(kept.Facts()), len(record.Facts()))

@@ -10,27 +10,31 @@ import (
 // not begun: the stale value will be asked for again.
 const mostRefreshes = 256
 
-// refreshes counts the refreshes under way in the background.
+// refreshes are the subjects that are being refreshed in the background.
 type refreshes struct {
 	mu     sync.Mutex
-	count  int
+	under  map[string]struct{}
 	closed bool
 }
 
-func (r *refreshes) begin() bool {
+// begin tells whether the subject's refresh may begin now.
+func (r *refreshes) begin(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || r.count == mostRefreshes {
+	if _, under := r.under[key]; under || r.closed || len(r.under) == mostRefreshes {
 		return false
 	}
-	r.count++
+	if r.under == nil {
+		r.under = map[string]struct{}{}
+	}
+	r.under[key] = struct{}{}
 	return true
 }
 
-func (r *refreshes) end() {
+func (r *refreshes) end(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.count--
+	delete(r.under, key)
 }
 
 func (r *refreshes) close() {
@@ -57,17 +61,18 @@ func (s *Service) staleAnswers(question question, needs []Need, known Record) bo
 // refreshInBackground asks again in the bulk lane, so that no caller waits
 // longer because of it.
 func (s *Service) refreshInBackground(question question, part part, needs []Need) {
-	if !s.refreshes.begin() {
+	key := part.subject.Key().Reveal()
+	if !s.refreshes.begin(key) {
 		return
 	}
 	question.lane, question.purse = Bulk, nil
 	s.flights.landing.Go(func() {
-		defer s.refreshes.end()
+		defer s.refreshes.end(key)
 		ctx, cancel := context.WithTimeout(context.Background(), s.Config.RetryBudget)
 		defer cancel()
 		// Whoever began the flight gets the same facts; a failure leaves the
 		// stale value, and the next request tries again.
-		_, _, _ = s.flights.join(ctx, part.subject.Key().Reveal(), func(ctx context.Context) Found {
+		_, _, _ = s.flights.join(ctx, key, func(ctx context.Context) Found {
 			return s.find(ctx, question, part, needs)
 		})
 	})

@@ -3,7 +3,7 @@ package enrich
 import (
 	"context"
 	"log/slog"
-	"time"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -100,15 +100,15 @@ func (s *Service) look(ctx context.Context, question question, part part) looked
 		found, shared, err := s.flights.join(ctx, key.Reveal(), func(ctx context.Context) Found {
 			return s.find(ctx, question, part, needs)
 		})
-		if err != nil {
-			found = Found{Err: outOfTime(err)}
+		if err != nil { // the caller's own time ended
+			found, shared = Found{Err: outOfTime(err)}, false
 		}
 		result.add(needs, found, shared)
-		if err != nil || !shared {
+		if !shared {
 			return result
 		}
 		counts = counts.Join(found.Record).Join(found.Recalled)
-		needs = s.needs(question, part, counts)
+		needs = unfailed(s.needs(question, part, counts), found)
 	}
 	return result
 }
@@ -130,6 +130,7 @@ func (s *Service) find(ctx context.Context, question question, part part, needs 
 		Lane:           question.lane,
 		Purse:          question.purse,
 		IdempotencyKey: question.idempotencyKey,
+		Late:           func(record Record) { s.remember(ctx, key, record) },
 	})
 	if !found.Record.IsEmpty() {
 		s.remember(ctx, key, found.Record)
@@ -138,12 +139,26 @@ func (s *Service) find(ctx context.Context, question question, part part, needs 
 	return found
 }
 
+// unfailed leaves out the needs that failed for another caller in a way that
+// would be no different for this one: whoever waited for a failed call does not
+// repeat it.
+func unfailed(needs []Need, found Found) []Need {
+	return slices.DeleteFunc(needs, func(need Need) bool {
+		switch reason, failed := found.Failed[need.Attribute]; reason {
+		case ReasonOutOfTime, ReasonMoneyCap, ReasonNotAllowed, ReasonNoToken:
+			return false // the other caller's time, money, rights or lane
+		default:
+			return failed
+		}
+	})
+}
+
 // needs lists what must be asked for, given the facts that count.
 func (s *Service) needs(question question, part part, counts Record) []Need {
 	var needs []Need
 	for _, attribute := range part.wanted {
 		sources := s.sources(question, attribute)
-		if need, missing := s.Config.Freshness.need(counts, attribute, sources, time.Now(), question.maxAge); missing {
+		if need, missing := s.Config.Freshness.need(counts, attribute, sources, question.now, question.maxAge); missing {
 			needs = append(needs, need)
 		}
 	}

@@ -27,7 +27,7 @@ type question struct {
 	purse          *Purse
 	cache          CachePolicy
 	idempotencyKey string
-	now            time.Time
+	now            time.Time // to the millisecond, as the times of facts
 }
 
 // part is what is wanted about one of the two subjects.
@@ -65,7 +65,7 @@ func (s *Service) understand(ctx context.Context, request Request) (question, er
 		cache:          request.Cache,
 		named:          len(request.Wanted) > 0,
 		idempotencyKey: request.IdempotencyKey,
-		now:            time.Now(),
+		now:            time.Now().Truncate(time.Millisecond),
 	}
 	if q.lane == "" {
 		q.lane = Interactive
