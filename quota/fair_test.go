@@ -105,3 +105,30 @@ func TestOneProcessIsFair(t *testing.T) {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, measure) })
 	}
 }
+
+// TestNothingIsCalledAfterTheDayIsSpent (Q7): 2,000 leads meet a day of 1,000
+// calls. All of the day is used, and the vendor never has to refuse.
+func TestNothingIsCalledAfterTheDayIsSpent(t *testing.T) {
+	conform(t, func(t *testing.T, start func(...enrich.Limit) []*quota.Keeper) {
+		time.Sleep(10 * time.Hour)
+		ks := start(enrich.Limit{Name: "day", Shape: enrich.FixedWindow, Amount: 1000, Calendar: "day"}, bucket)
+		v := newVendor(&strictFixed{amount: 1000, length: 24 * time.Hour}, newStrictBucket(10, 20))
+		r := newResult(v)
+		var all sync.WaitGroup
+		for i := range 2000 {
+			all.Go(func() {
+				for began := time.Now(); time.Since(began) < 30*time.Minute; time.Sleep(2 * time.Minute) {
+					ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+					done := r.try(ctx, ks[i%len(ks)], acme(enrich.Bulk, "a"))
+					cancel()
+					if done {
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		atLeast(t, "Q7 calls of the day that were used", float64(v.accepted), 1000)
+		atMost(t, "   calls after it was spent", float64(v.refused), 0)
+	})
+}

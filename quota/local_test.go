@@ -34,6 +34,7 @@ func (c drainCase) run(t *testing.T, start func(t *testing.T, limits ...enrich.L
 	r := drain(v, c.leads, func(i int) *quota.Keeper { return replicas[enter(i)%len(replicas)] })
 	atLeast(t, c.name+": ideal/drain", c.ideal(began).Seconds()/r.drained().Seconds(), c.least)
 	atMost(t, c.name+": refused per 10,000 calls", r.per10k(), c.refused)
+	atMost(t, c.name+": calls per lead", float64(v.calls)/float64(c.leads), 1.02)
 	return r
 }
 

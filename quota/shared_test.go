@@ -14,6 +14,9 @@ func TestThreeReplicasDrain(t *testing.T) {
 	for _, c := range drainCases {
 		t.Run(c.name, func(t *testing.T) {
 			for entry, enter := range map[string]func(int) int{"in turn": inTurn, "all at one": atOne} {
+				if raceEnabled && (c.leads > 1000 || entry == "all at one") {
+					continue // the rest shows no other races
+				}
 				t.Run(entry, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						var f *fleet

@@ -68,6 +68,13 @@ func (v *vendor) call() answer {
 	return got
 }
 
+// count is how many calls have arrived.
+func (v *vendor) count() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.calls
+}
+
 func (v *vendor) arrive() (answer, time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
