@@ -44,7 +44,7 @@ func (r *result) try(ctx context.Context, k *quota.Keeper, ask quota.Ask) bool {
 			return false
 		}
 		got := r.vendor.call()
-		permit.Settle(enrich.KnownCharge(0), nil)
+		permit.Settle(enrich.KnownCharge(0), got.limits)
 		if got.accepted {
 			break
 		}

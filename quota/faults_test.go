@@ -190,3 +190,35 @@ func TestOperatorPause(t *testing.T) {
 		}
 	})
 }
+
+// TestAnotherSystemSpends: a system that we know nothing of uses 3 of the
+// vendor's 10 calls per second; the vendor says what remains.
+func TestAnotherSystemSpends(t *testing.T) {
+	conform(t, func(t *testing.T, start func(...enrich.Limit) []*quota.Keeper) {
+		ks := start(perMinute)
+		rule := &strictFixed{amount: 600, length: time.Minute}
+		v := newVendor(rule)
+		v.tells = rule
+		stop := make(chan struct{})
+		var other sync.WaitGroup
+		other.Go(func() { v.spendElsewhere(time.Second/3, stop) })
+		r := drain(v, 3000, func(i int) *quota.Keeper { return ks[i%len(ks)] })
+		close(stop)
+		other.Wait()
+		atLeast(t, "part of the limit that was used", 3000/r.drained().Seconds()/10, .67)
+		atMost(t, "refused per 10,000 calls", r.per10k(), 50)
+	})
+}
+
+// TestTheRealLimitIsLower: the vendor allows half of what is configured and says
+// nothing but when to come back. Nothing stalls, and few calls are refused.
+func TestTheRealLimitIsLower(t *testing.T) {
+	conform(t, func(t *testing.T, start func(...enrich.Limit) []*quota.Keeper) {
+		ks := start(perMinute)
+		v := newVendor(&strictFixed{amount: 300, length: time.Minute})
+		v.ban = ban{20, 10 * time.Second, 30 * time.Second}
+		r := drain(v, 3000, func(i int) *quota.Keeper { return ks[i%len(ks)] })
+		atLeast(t, "ideal/drain", 9*60/r.drained().Seconds(), .9)
+		atMost(t, "refused per 10,000 calls", r.per10k(), 100)
+	})
+}

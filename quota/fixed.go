@@ -118,8 +118,9 @@ func (f *fixed) spare(now time.Time, rest int64, d demand) time.Time {
 // can go at once.
 func (f *fixed) gap(now time.Time, n int64, d demand) time.Duration {
 	left, length := f.amount()-f.used, f.end.Sub(f.start)
-	// What is a little more than fits is better gone but for a few.
-	fits := d.waiting*n <= left+left/50-int64(d.keepFixed(now, f.amount(), length))
+	// What is a little more than fits is better gone but for a few. A vendor that
+	// surprised us gets nothing at once.
+	fits := !d.wary && d.waiting*n <= left+left/50-int64(d.keepFixed(now, f.amount(), length))
 	if length > longestSpread || fits && f.used < max(f.known, f.line(now)) {
 		return 0
 	}

@@ -160,7 +160,7 @@ func (s *scheduler) forecast(now time.Time, c *class, place int, ask Ask) *Refus
 
 func (s *scheduler) demand(now time.Time, place, waiting int) demand {
 	return demand{
-		urgent: place == 0, waiting: int64(waiting),
+		urgent: place == 0, wary: s.guard.now > s.guard.configured, waiting: int64(waiting),
 		interactive: s.interact, born: s.born, reserve: s.config.Reserve,
 	}
 }

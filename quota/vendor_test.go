@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/enrichd/enrichd/enrich"
 )
 
 // vendor is a strict judge: it counts calls as they arrive and refuses what is
@@ -12,6 +14,7 @@ import (
 type vendor struct {
 	rules  []strict
 	offset time.Duration // of the vendor's clock
+	tells  *strictFixed  // its remaining calls are in every answer
 	ban    ban
 	serve  func() time.Duration // service time; nil: log-normal around 120 ms
 
@@ -50,6 +53,7 @@ func newVendor(rules ...strict) *vendor {
 type answer struct {
 	accepted bool
 	retryAt  time.Time
+	limits   []enrich.LimitState // what the headers say
 }
 
 // call makes one call: way there, judgement, service, way back.
@@ -95,7 +99,7 @@ func (v *vendor) arrive() (answer, time.Duration) {
 	if accepted {
 		v.accepted++
 		v.last = time.Now()
-		return answer{accepted: true}, v.service()
+		return answer{accepted: true, limits: v.headers()}, v.service()
 	}
 	v.refuse(now)
 	// Retry-After: whole seconds, rounded up.
@@ -114,6 +118,31 @@ func (v *vendor) refuse(now time.Time) {
 	}
 	if len(v.refusals) >= v.ban.refusals {
 		v.banned, v.refusals = now.Add(v.ban.lasts), nil
+	}
+}
+
+func (v *vendor) headers() []enrich.LimitState {
+	if v.tells == nil {
+		return nil
+	}
+	return []enrich.LimitState{{Name: "minute", Limit: int64(v.tells.amount), Remaining: int64(v.tells.amount - v.tells.used)}}
+}
+
+// spendElsewhere is another system that uses the same account, until stop.
+func (v *vendor) spendElsewhere(every time.Duration, stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(every):
+		}
+		v.mu.Lock()
+		now := time.Now().Add(v.offset)
+		for _, rule := range v.rules {
+			ok, _ := rule.room(now)
+			rule.count(now, ok)
+		}
+		v.mu.Unlock()
 	}
 }
 

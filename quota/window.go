@@ -52,6 +52,7 @@ type Level struct {
 // demand is what a window must know about those who want to spend.
 type demand struct {
 	urgent  bool  // the interactive lane asks
+	wary    bool  // the vendor refused lately what should have been allowed
 	waiting int64 // calls that wait, this one included
 	// interactive is when an interactive caller last asked, born when the
 	// scheduler began.

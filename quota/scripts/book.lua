@@ -86,7 +86,7 @@ end
 
 local o = {
   urgent = order.urgent, waiting = waiting, share = share, guard = guard, base_guard = order.guard,
-  interval = order.interval,
+  interval = order.interval, wary = guard > order.guard,
 }
 -- kept is what of an amount is for the interactive lane, keep what others must
 -- leave of it.

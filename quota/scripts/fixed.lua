@@ -56,7 +56,7 @@ local function gap_at(w, v, t, u, o)
   if known < 0 then known = o.waiting end
   local third = math.floor(v.amount / 3)
   local line = math.max(known * u, third + math.ceil((v.amount - third) * (t - v.start) / length))
-  if o.waiting * u <= left * 1.02 - math.floor(kept) and v.used < line then return 0, line end
+  if not o.wary and o.waiting * u <= left * 1.02 - math.floor(kept) and v.used < line then return 0, line end
   local horizon = v.stop - v.margin - math.min(length / 50, 1e6)
   return math.max(0, math.ceil((horizon - t) * u / left)), v.amount
 end
