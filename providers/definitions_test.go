@@ -36,3 +36,10 @@ func TestDefinitionNamesListEveryFile(t *testing.T) {
 		t.Errorf("%d files, %d names", len(files), len(definitions.Names))
 	}
 }
+
+// TestOddities replays what no vendor of ours does, but one may.
+func TestOddities(t *testing.T) {
+	if err := Check(NewLibrary("testdata/oddities"), "odd"); err != nil {
+		t.Error(err)
+	}
+}

@@ -61,6 +61,9 @@ func (v *Vendor) lookup(ctx context.Context, query Query, clock func() time.Time
 	if failed != nil {
 		return v.failed(step.Name, *failed)
 	}
+	if v.replayed {
+		scope.Reference = "" // the recorded answer has that of another look-up
+	}
 	scope.Now = clock() // what the answer says of time counts from its arrival
 	reading := step.Read(answer.status, answer.header, answer.body, scope, v.pricing)
 	if reading.Outcome == enrich.AuthFailed && v.tokens != nil {
@@ -157,8 +160,8 @@ func (v *Vendor) reply(query Query, done exchanged) Reply {
 	switch reply.Outcome {
 	case enrich.Hit, enrich.Partial, enrich.Miss:
 	default:
-		reply.Err = fmt.Errorf("%s: %s: status %d means %s by line %d of the definition",
-			v.name, done.step.Name, done.status, reply.Outcome, reading.Rule.Line)
+		reply.Err = fmt.Errorf("%s: %s: status %d means %s by %s",
+			v.name, done.step.Name, done.status, reply.Outcome, reading.Rule.Origin())
 	}
 	return reply
 }

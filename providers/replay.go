@@ -35,7 +35,8 @@ type ReplayCase struct {
 type ReplayQuery struct {
 	Email  string `json:"email"`
 	Domain string `json:"domain"`
-	// Fields are the wanted attributes; empty: all that the call supplies.
+	// Fields are the wanted attributes; empty: all that the call supplies of the
+	// subject itself. What it knows of a person's company has to be named.
 	Fields []enrich.Attribute `json:"fields"`
 }
 
@@ -150,7 +151,7 @@ func replay(definition *engine.Definition, one ReplayCase) ReplayResult {
 		credentials[secret] = "replayed"
 	}
 	vendor := newVendor(ProviderConfig{Credentials: credentials}, definition, nil, nil)
-	vendor.tokens = nil // signing is not replayed
+	vendor.tokens, vendor.replayed = nil, true // signing is not replayed
 	if one.Now.IsZero() {
 		one.Now = time.Now()
 	}
@@ -198,13 +199,16 @@ func (r *replaying) query() (Query, error) {
 	return query, nil
 }
 
-// all are the attributes of the first call for a kind of subject.
+// all are the attributes of the first call for a kind of subject, without those
+// of the other kind.
 func (r *replaying) all(kind enrich.SubjectKind) []enrich.Attribute {
 	var all []enrich.Attribute
 	for _, call := range r.vendor.calls {
 		if call.Kind == kind && all == nil {
 			for _, supply := range call.Supplies {
-				all = append(all, supply.Attribute)
+				if supply.Attribute.Kind() == kind {
+					all = append(all, supply.Attribute)
+				}
 			}
 		}
 	}

@@ -25,6 +25,7 @@ type Vendor struct {
 	pricing    engine.Pricing
 	client     *http.Client
 	tokens     *tokens // nil: the vendor uses none
+	replayed   bool    // its answers were recorded
 	calls      []Call
 }
 

@@ -36,25 +36,29 @@ const noPrice = -1
 // finished are the outcomes of a look-up that the vendor did.
 func finished(outcome enrich.Outcome) bool { return outcome.Authoritative() }
 
-// of returns what an answer cost, in credits.
-func (c *charge) of(a *Answer, s *Scope, outcome enrich.Outcome, goesOn bool, found []Finding) float64 {
+// of returns what an answer cost, in credits, and false when only the answer
+// could have told and does not.
+func (c *charge) of(a *Answer, s *Scope, outcome enrich.Outcome, goesOn bool, found []Finding) (float64, bool) {
 	if goesOn {
 		if c.next == 0 {
-			return 0
+			return 0, true
 		}
 		if told, ok := c.told(a, s); ok {
-			return told
+			return told, true
 		}
-		return c.next
+		return c.next, true
 	}
 	if !finished(outcome) {
-		return c.by[outcome]
+		return c.by[outcome], true
 	}
 	if c.free != nil && c.free.holds(a, s) {
-		return 0
+		return 0, true
 	}
 	if told, ok := c.told(a, s); ok {
-		return told
+		return told, true
+	}
+	if c.isReadOnly() {
+		return 0, false
 	}
 	credits, listed := c.by[outcome]
 	if outcome == enrich.Partial && !listed {
@@ -63,7 +67,13 @@ func (c *charge) of(a *Answer, s *Scope, outcome enrich.Outcome, goesOn bool, fo
 	for _, finding := range found {
 		credits += c.attributes[finding.Attribute]
 	}
-	return max(credits, c.minimum)
+	return max(credits, c.minimum), true
+}
+
+// isReadOnly tells whether the rule leaves it to the answers to say what they
+// cost.
+func (c *charge) isReadOnly() bool {
+	return (c.header != "" || c.path != nil) && len(c.by) == 0 && c.minimum == 0
 }
 
 // told reads what the answer says that it cost.

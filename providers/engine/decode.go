@@ -23,12 +23,16 @@ var (
 	errTooDeep       = errors.New("too deeply nested")
 )
 
+// byteOrderMark begins the texts of some servers. RFC 8259 lets readers pass it
+// over.
+var byteOrderMark = []byte("\uFEFF")
+
 // decode reads one JSON value and nothing after it. Numbers become int where
 // they are whole and fit, else float64; those that fit neither stay text. Of a
 // key given twice the last counts.
 func decode(raw []byte) (any, bool) {
 	d := decoding{
-		Decoder: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
+		Decoder: jsontext.NewDecoder(bytes.NewBuffer(bytes.TrimPrefix(raw, byteOrderMark)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
 		left:    maxValues,
 	}
 	value, err := d.value(0)

@@ -91,7 +91,7 @@ type Step struct {
 
 	call     *Call
 	request  request
-	record   Path
+	record   []Path // the first that leads to an object or list counts
 	hit      *Condition
 	rules    []*Rule
 	mappings []*mapping

@@ -53,6 +53,14 @@ var builtins = []string{
 // functions are ours.
 var functions = []expr.Option{
 	expr.Function("at", func(args ...any) (any, error) { return member(args[0], args[1]), nil }, new(func(any, any) any)),
+	expr.Function("isList", func(args ...any) (any, error) {
+		_, is := args[0].([]any)
+		return is, nil
+	}, new(func(any) bool)),
+	expr.Function("isObject", func(args ...any) (any, error) {
+		_, is := args[0].(map[string]any)
+		return is, nil
+	}, new(func(any) bool)),
 	expr.Function("text", func(args ...any) (any, error) {
 		text, _ := forms.ScalarText(args[0])
 		return text, nil

@@ -163,12 +163,22 @@ func (r *reader) step(at pair, first *Step) *Step {
 func (r *reader) stepKeys(step *Step) map[string]func(ast.Node) {
 	return map[string]func(ast.Node){
 		"request":  func(n ast.Node) { step.request = r.request(n) },
-		"record":   func(n ast.Node) { step.record = r.path(n) },
+		"record":   func(n ast.Node) { step.record = r.record(n) },
 		"hit":      func(n ast.Node) { step.hit = r.condition(n) },
 		"outcomes": func(n ast.Node) { step.rules = r.rules(n) },
 		"map":      func(n ast.Node) { step.mappings = r.mappings(n) },
 		"poll":     func(n ast.Node) { step.Poll = r.poll(n) },
 	}
+}
+
+// record reads where the mapping starts: a path, or several of which the first
+// that leads to something counts.
+func (r *reader) record(node ast.Node) []Path {
+	paths := r.paths(node)
+	if len(paths) == 0 {
+		r.problem(node, "a record needs a path; without record it is the body")
+	}
+	return paths
 }
 
 // finish joins what the call inherits and resolves its references.

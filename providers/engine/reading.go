@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/providers/forms"
 )
 
 // Reading is what an answer means.
@@ -52,7 +53,7 @@ func (p Pricing) credit(c *Call) float64 {
 // Read interprets an answer to the step.
 func (s *Step) Read(status int, header http.Header, raw []byte, scope *Scope, pricing Pricing) Reading {
 	answer := newAnswer(status, header, raw, s)
-	answer.record = s.record.first(answer.body, scope)
+	answer.record = s.recordIn(answer.body, scope)
 	rule := s.decide(answer, scope)
 	reading := Reading{Outcome: rule.Outcome, Rule: rule}
 
@@ -60,11 +61,12 @@ func (s *Step) Read(status int, header http.Header, raw []byte, scope *Scope, pr
 	switch {
 	case rule.Outcome == enrich.Hit || rule.Outcome == enrich.Partial:
 		mapper.fill(&reading)
-	case rule.Outcome == enrich.Miss:
-		reading.Absent = s.answerable(scope.Wanted)
 	case rule.keep:
 		mapper.fill(&reading)
 		reading.Outcome = rule.Outcome
+	}
+	if rule.Outcome == enrich.Miss {
+		reading.Absent = s.answerable(scope.Wanted, reading.Found)
 	}
 	if rule.Outcome == enrich.Pending {
 		reading.Next, reading.Captured = rule.step, rule.captured(answer, scope)
@@ -81,21 +83,39 @@ func (s *Step) Read(status int, header http.Header, raw []byte, scope *Scope, pr
 	return reading
 }
 
-func (s *Step) decide(a *Answer, scope *Scope) *Rule {
-	for _, rule := range s.rules {
-		if rule.matches(a, scope, s.hit) {
-			return rule
+// recordIn finds the record in a body: what the first path that leads to
+// something leads to.
+func (s *Step) recordIn(body any, scope *Scope) any {
+	var record any = body
+	for _, path := range s.record {
+		if record = path.first(body, scope); !forms.SaysNothing(record) {
+			break
 		}
+	}
+	return record
+}
+
+func (s *Step) decide(a *Answer, scope *Scope) *Rule {
+	for i, rule := range s.rules {
+		if !rule.matches(a, scope, s.hit) {
+			continue
+		}
+		if isLast := i == len(s.rules)-1; isLast && a.Status == objection.condition.status[0].from {
+			return objection
+		}
+		return rule
 	}
 	panic("engine: the last rule holds for every answer") // checked when the definition was loaded
 }
 
 // answerable are the wanted attributes about the call's own subject that the
-// call maps. What a person's answer lacks about a company proves nothing.
-func (s *Step) answerable(wanted []enrich.Attribute) []enrich.Attribute {
+// call maps, without those found. What a person's answer lacks about a company
+// proves nothing.
+func (s *Step) answerable(wanted []enrich.Attribute, found []Finding) []enrich.Attribute {
 	var answerable []enrich.Attribute
 	for _, attribute := range wanted {
-		if attribute.Kind() == s.call.Kind && s.call.CanSupply(attribute) {
+		isFound := slices.ContainsFunc(found, func(f Finding) bool { return f.Attribute == attribute })
+		if !isFound && attribute.Kind() == s.call.Kind && s.call.CanSupply(attribute) {
 			answerable = append(answerable, attribute)
 		}
 	}
@@ -153,10 +173,13 @@ func (s *Step) addCharge(reading *Reading, a *Answer, scope *Scope, pricing Pric
 	case reading.Rule.charge != nil:
 		reading.Charge = money(*reading.Rule.charge, price)
 	case reading.Rule.read:
-		told, _ := call.charge.told(a, scope)
-		reading.Charge = money(told, price)
+		if told, ok := call.charge.told(a, scope); ok {
+			reading.Charge = money(told, price)
+		}
 	default:
-		reading.Charge = money(call.charge.of(a, scope, reading.Outcome, reading.Rule.goesOnAtOnce(), reading.Found), price)
+		if credits, known := call.charge.of(a, scope, reading.Outcome, reading.Rule.goesOnAtOnce(), reading.Found); known {
+			reading.Charge = money(credits, price)
+		}
 	}
 }
 

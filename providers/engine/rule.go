@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +16,7 @@ import (
 // Rule says what an answer of a kind means: an outcome, or that the look-up
 // goes on with another step.
 type Rule struct {
-	// Line of the definition.
+	// Line of the definition; 0: of none.
 	Line    int
 	Outcome enrich.Outcome // Pending when the look-up goes on
 
@@ -33,6 +35,21 @@ type Rule struct {
 type capture struct {
 	name string
 	path Path
+}
+
+// objection holds where a definition has no rule of its own for status 451, a
+// refusal for legal reasons (RFC 7725).
+var objection = &Rule{
+	Outcome: enrich.Suppressed, anyBody: true,
+	condition: Condition{status: []statusRange{{http.StatusUnavailableForLegalReasons, http.StatusUnavailableForLegalReasons}}},
+}
+
+// Origin says where the rule comes from.
+func (r *Rule) Origin() string {
+	if r == objection {
+		return "RFC 7725"
+	}
+	return fmt.Sprintf("line %d of the definition", r.Line)
 }
 
 // String names the rule for messages.
