@@ -220,7 +220,8 @@ func (r *replaying) run(query Query) {
 	for {
 		poll := query.Step != nil && query.Step.Poll
 		if poll && len(r.exchanges) == 0 {
-			return // the last answer repeats: still pending
+			r.leavePending(query)
+			return
 		}
 		reply := r.vendor.lookup(context.Background(), query, func() time.Time { return r.recorded.Now }, r.answer)
 		r.take(query, reply)
@@ -228,6 +229,16 @@ func (r *replaying) run(query Query) {
 			return
 		}
 		query.Step = reply.Next
+	}
+}
+
+// leavePending ends a case whose last answer says that the vendor is still at
+// work, and would say so for ever: how long to ask is not the definition's
+// business. A job that was accepted may have been charged.
+func (r *replaying) leavePending(query Query) {
+	call := r.vendor.definition.Call(query.Step.progress.call)
+	if call.Price(r.vendor.pricing) != enrich.KnownCharge(0) {
+		r.result.Charge.Known = false
 	}
 }
 

@@ -36,7 +36,7 @@ func TestReplayOutput(t *testing.T) {
 		{
 			"the last answer repeats for a poll",
 			`{"name":"c","definition":"hunter","query":{"email":"jo@acme.example","fields":["person.email_status"]},"now":"2026-01-01T00:00:00Z","exchanges":[{"status":202,"headers":{"Retry-After":"4"}}]}`,
-			`{"name":"c","outcome":"pending","facts":{},"gaps":{},"drift":[],"wait_ms":4000,"charge":{"micros":0,"known":true},"calls":1,"unused":0}`,
+			`{"name":"c","outcome":"pending","facts":{},"gaps":{},"drift":[],"wait_ms":4000,"charge":{"micros":0,"known":false},"calls":1,"unused":0}`,
 		},
 		{
 			"a pause",
