@@ -14,13 +14,13 @@ import (
 // memory is the tier inside the process.
 //
 // Ristretto applies writes later, may drop them, keeps the older of two quick
-// writes of a new key and never counts the growth of an updated one. Three
-// habits close that: a write of a subject holds its stripe's lock, every write
-// is a deletion followed by an addition, and until ristretto has applied it the
-// stripe itself shows it as recent.
+// writes of a new key, lets a deleted one appear again for a moment, and never
+// counts the growth of an updated one. Three habits close that: a write of a
+// subject holds its stripe's lock, every write is a deletion followed by an
+// addition, and until ristretto has applied it the stripe answers itself.
 type memory struct {
 	news    *news
-	cache   *ristretto.Cache[uint64, *item]
+	cache   *ristretto.Cache[uint64, item]
 	stripes [256]stripe
 	born    time.Time
 	wrote   chan struct{} // a write awaits being settled
@@ -34,7 +34,7 @@ var (
 	_ follower = (*memory)(nil)
 )
 
-// item is an entry in memory. Expiry is measured on the process's own clock,
+// item is an entry in memory; the zero item is none. Expiry is measured on the process's own clock,
 // which is cheaper to read than the time of day.
 type item struct {
 	*entry
@@ -53,7 +53,7 @@ const (
 // newMemory makes a memory tier that keeps at most the given number of bytes
 // and follows the news.
 func newMemory(bytes int64, news *news) (*memory, error) {
-	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *item]{
+	cache, err := ristretto.NewCache(&ristretto.Config[uint64, item]{
 		NumCounters:        10 * max(bytes/typicalCost, 100),
 		MaxCost:            bytes,
 		BufferItems:        64,
@@ -84,10 +84,7 @@ func (m *memory) recall(_ context.Context, t tag) *entry {
 	s.mu.RLock()
 	found := m.lookup(s, t)
 	s.mu.RUnlock()
-	if found == nil {
-		return nil
-	}
-	return found.entry
+	return found
 }
 
 func (m *memory) remember(_ context.Context, e *entry) *entry {
@@ -101,37 +98,45 @@ func (m *memory) remember(_ context.Context, e *entry) *entry {
 	passed, keep := s.pass(e)
 	switch {
 	case passed == nil && known != nil:
-		return known.entry
+		return known
 	case !keep:
 		return passed
-	case known != nil:
-		e = known.join(passed)
-	default:
-		e = passed
 	}
+	e = known.join(passed)
 	if m.news.overtook(e) {
 		e = e.with(func(e *entry) { e.asOf = moment{} })
 	}
-	if known != nil && e == known.entry {
-		return e
+	if e != known {
+		m.put(s, e)
 	}
-	m.put(s, e)
 	return e
 }
 
 // put replaces the subject's entry. The caller holds the stripe's lock.
 func (m *memory) put(s *stripe, e *entry) {
-	kept := &item{entry: e, expires: time.Since(m.born) + time.Until(e.until)}
+	kept := item{entry: e, expires: time.Since(m.born) + time.Until(e.until)}
+	m.show(s, e.tag, kept)
+	m.cache.Del(word(e.tag))
+	m.cache.Set(word(e.tag), kept, kept.cost())
+}
+
+// drop removes the subject's entry. The caller holds the stripe's lock.
+func (m *memory) drop(s *stripe, t tag) {
+	m.show(s, t, item{})
+	m.cache.Del(word(t))
+}
+
+// show has the stripe answer for the subject until ristretto has applied what
+// it is told next.
+func (m *memory) show(s *stripe, t tag, recent item) {
 	if len(s.recent) >= maxRecent {
 		m.cache.Wait()
 		clear(s.recent)
 	}
 	if s.recent == nil {
-		s.recent = map[tag]*item{}
+		s.recent = map[tag]item{}
 	}
-	s.recent[e.tag] = kept
-	m.cache.Del(word(e.tag))
-	m.cache.Set(word(e.tag), kept, kept.cost())
+	s.recent[t] = recent
 	select {
 	case m.wrote <- struct{}{}:
 	default:
@@ -158,8 +163,8 @@ func (m *memory) erased(t tag, x erasure) {
 	if known == nil {
 		return
 	}
-	switch left := x.apply(known.entry); left {
-	case known.entry:
+	switch left := x.apply(known); left {
+	case known:
 	case nil:
 		m.drop(s, t)
 	default:
@@ -201,30 +206,24 @@ func word(t tag) uint64 { return binary.LittleEndian.Uint64(t[:]) }
 
 func (m *memory) stripe(t tag) *stripe { return &m.stripes[t[len(t)-1]] }
 
-// lookup returns the subject's item unless it has expired. The caller holds the
+// lookup returns the subject's entry unless it has expired. The caller holds the
 // stripe's lock.
-func (m *memory) lookup(s *stripe, t tag) *item {
+func (m *memory) lookup(s *stripe, t tag) *entry {
 	if s.closed {
 		return nil
 	}
-	found := s.recent[t]
-	if found == nil {
-		found, _ = m.cache.Get(word(t))
+	found, ok := s.recent[t]
+	if !ok {
+		found, ok = m.cache.Get(word(t))
 	}
-	if found == nil || found.tag != t || found.expires <= time.Since(m.born) {
+	if !ok || found.entry == nil || found.tag != t || found.expires <= time.Since(m.born) {
 		return nil
 	}
-	return found
-}
-
-// drop removes an item. The caller holds the stripe's lock.
-func (m *memory) drop(s *stripe, t tag) {
-	delete(s.recent, t)
-	m.cache.Del(word(t))
+	return found.entry
 }
 
 // cost is what an item takes of memory, the allocator's rounding included.
-func (i *item) cost() int64 { return int64(len(i.payload)*9/8 + itemOverhead) }
+func (i item) cost() int64 { return int64(len(i.payload)*9/8 + itemOverhead) }
 
 // measure adds what ristretto knows about itself.
 func (m *memory) measure(stats *Stats) {

@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +44,33 @@ func TestMemoryQuickWrites(t *testing.T) {
 	})
 }
 
+// TestMemoryDeletionsStay erases subjects right after they were written, and
+// looks for each until ristretto has applied both.
+func TestMemoryDeletionsStay(t *testing.T) {
+	m := startMemory(t, 256<<20)
+	later := time.Now().Add(time.Hour)
+	var seen atomic.Int64
+	var running sync.WaitGroup
+	for range 4 {
+		running.Go(func() {
+			for range 2000 {
+				subject := newTag()
+				m.remember(t.Context(), mustEntry(t, subject, later, titleBy("alpha", now())))
+				m.forget(t.Context(), subject)
+				for range 20 {
+					if m.recall(t.Context(), subject) != nil {
+						seen.Add(1)
+					}
+				}
+			}
+		})
+	}
+	running.Wait()
+	if seen.Load() > 0 {
+		t.Errorf("recalled an erased subject %d times", seen.Load())
+	}
+}
+
 // TestMemoryKeepsAfterSettling tells that ristretto itself took the writes that
 // the stripes showed at first.
 func TestMemoryKeepsAfterSettling(t *testing.T) {
@@ -76,7 +104,7 @@ func TestMemoryRemovesWhatExpired(t *testing.T) {
 		synctest.Wait()
 		m.cache.Wait()
 		kept := 0
-		m.cache.IterValues(func(*item) bool { kept++; return false })
+		m.cache.IterValues(func(item) bool { kept++; return false })
 		if kept != 1 || m.recall(t.Context(), stays) == nil {
 			t.Errorf("%d entries are kept, want the one that has not expired", kept)
 		}
@@ -116,7 +144,7 @@ func TestMemoryCountsGrowth(t *testing.T) {
 	m.cache.Wait()
 	var stats Stats
 	m.measure(&stats)
-	kept := &item{entry: m.recall(t.Context(), subject)}
+	kept := item{entry: m.recall(t.Context(), subject)}
 	if stats.MemoryBytes != kept.cost() {
 		t.Errorf("one entry of cost %d is counted as %d", kept.cost(), stats.MemoryBytes)
 	}

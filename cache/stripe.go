@@ -9,8 +9,9 @@ import (
 type stripe struct {
 	mu     sync.RWMutex
 	closed bool
-	// recent are the writes that ristretto may not have applied.
-	recent map[tag]*item
+	// recent are the writes that ristretto may not have applied; the zero item
+	// stands for a deletion.
+	recent map[tag]item
 	// erased tells when subjects were erased, for as long as a load from
 	// before may still come in; floor holds for all subjects.
 	erased map[tag]erasure

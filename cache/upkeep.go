@@ -1,6 +1,9 @@
 package cache
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 const (
 	// settleAfter is how long recent writes are collected.
@@ -35,23 +38,23 @@ func (m *memory) housekeep() {
 	}
 }
 
-// settle stops showing the writes that ristretto has applied.
+// settle has the stripes stop answering for what ristretto has applied.
 func (m *memory) settle() {
-	var applied []*item
+	applied := make([]map[tag]item, len(m.stripes))
 	for i := range m.stripes {
 		s := &m.stripes[i]
 		s.mu.RLock()
-		for _, recent := range s.recent {
-			applied = append(applied, recent)
-		}
+		applied[i] = maps.Clone(s.recent)
 		s.mu.RUnlock()
 	}
 	m.cache.Wait()
-	for _, written := range applied {
-		s := m.stripe(written.tag)
+	for i := range m.stripes {
+		s := &m.stripes[i]
 		s.mu.Lock()
-		if s.recent[written.tag] == written {
-			delete(s.recent, written.tag)
+		for t, written := range applied[i] {
+			if s.recent[t] == written {
+				delete(s.recent, t)
+			}
 		}
 		s.mu.Unlock()
 	}
@@ -60,7 +63,7 @@ func (m *memory) settle() {
 func (m *memory) sweep() {
 	now := time.Since(m.born)
 	var expired []tag
-	m.cache.IterValues(func(i *item) bool {
+	m.cache.IterValues(func(i item) bool {
 		if i.expires <= now {
 			expired = append(expired, i.tag)
 		}
