@@ -194,9 +194,10 @@ func (s *scenario) ask(text string, meanwhile bool) error {
 	return nil
 }
 
-// newQuota keeps limits until the test ends.
+// newQuota keeps limits until the test ends, without a guard, whose length is not
+// of interest here.
 func newQuota(t testing.TB, limits map[string][]enrich.Limit) *quota.Keeper {
-	keeper, err := quota.New(quota.Config{}, limits, quota.Options{Log: slog.New(slog.DiscardHandler)})
+	keeper, err := quota.New(quota.Config{Guard: -1}, limits, quota.Options{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
