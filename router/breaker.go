@@ -14,9 +14,8 @@ import (
 
 // BreakerConfig is when a failing provider is left alone. Only temporary,
 // timeout and malformed answers count as failures, one for every call, repeats
-// included. Refusals, invalid input, a caller who left and a call that was
-// given too little time count as nothing. The zero BreakerConfig has the
-// defaults.
+// included, when it has ended, however long its caller waited. Refusals and
+// invalid input count as nothing. The zero BreakerConfig has the defaults.
 type BreakerConfig struct {
 	// Failures in a row open the breaker. Fewer notice an outage sooner and take
 	// a hiccup for one. Default 5.
@@ -34,11 +33,6 @@ type BreakerConfig struct {
 	// Probes are admitted after that, and all must succeed to close the breaker;
 	// one failure opens it again. Default 1.
 	Probes int `yaml:"probes"`
-	// Fair is the time after which a call cut short by its caller's deadline
-	// still counts as a timeout of the vendor. Shorter takes slow vendors for
-	// dead ones, longer lets hurried callers wait for dead ones. Default 750ms;
-	// never more than the provider's timeout.
-	Fair time.Duration `yaml:"fair"`
 }
 
 func (c BreakerConfig) withDefaults() BreakerConfig {
@@ -47,7 +41,6 @@ func (c BreakerConfig) withDefaults() BreakerConfig {
 	setDefault(&c.Least, 20)
 	setDefault(&c.OpenFor, 15*time.Second)
 	setDefault(&c.Probes, 1)
-	setDefault(&c.Fair, 750*time.Millisecond)
 	return c
 }
 
@@ -63,7 +56,6 @@ func (c BreakerConfig) validate() (problems []error) {
 	report(c.Window < 0, "window: %s is negative", c.Window)
 	report(c.OpenFor < 0, "open_for: %s is negative", c.OpenFor)
 	report(c.Probes < 0, "probes: %d is negative", c.Probes)
-	report(c.Fair < 0, "fair: %s is negative", c.Fair)
 	return problems
 }
 
@@ -90,7 +82,7 @@ const (
 )
 
 // breaker guards one provider. Every call that it admits must report a verdict
-// once; calls have deadlines, so a probe cannot keep it half-open for ever.
+// once; calls have timeouts, so a probe cannot keep it half-open for ever.
 type breaker struct {
 	inner   *gobreaker.TwoStepCircuitBreaker[struct{}]
 	probes  int

@@ -188,13 +188,10 @@ func TestReplicasShareAnOpenBreaker(t *testing.T) {
 		config := Config{Attempts: 1, Breaker: BreakerConfig{Failures: 5, OpenFor: 10 * time.Second}}
 		var all []*Router
 		for i := range replicas {
-			r, err := New(Parts{
+			r := newRouter(t, Parts{
 				Config: config, Providers: []Provider{asked("acme", vendor)}, Quota: keeper,
 				Random: func() float64 { return float64(i) / replicas },
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
 			all = append(all, r)
 		}
 		callEachFor := func(d time.Duration) (calls int) {
@@ -229,10 +226,7 @@ func TestTokenGoesBackWhenTheBreakerRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keeper := newQuota(t, map[string][]enrich.Limit{"acme": {{Name: "at_once", Shape: enrich.Concurrency, Amount: 1}}})
 		vendor := scriptedVendor("acme", "hit")
-		r, err := New(Parts{Providers: []Provider{asked("acme", vendor)}, Quota: keeper})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", vendor)}, Quota: keeper})
 		// Half-open, and its only probe is under way.
 		trip(r.routes[0])
 		time.Sleep(20 * time.Second)
@@ -240,7 +234,7 @@ func TestTokenGoesBackWhenTheBreakerRefuses(t *testing.T) {
 			t.Fatal("no probe is admitted")
 		}
 		soon := time.Now().Add(time.Second)
-		_, refusal := r.exchange(t.Context(), r.routes[0], question{ask: quota.Ask{Provider: "acme"}, acquireBy: soon, deadline: soon})
+		_, refusal := r.send(t.Context(), r.routes[0], question{ask: quota.Ask{Provider: "acme"}, acquireBy: soon})
 		if refusal == nil || refusal.Reason != enrich.ReasonBreakerOpen || vendor.calls != 0 {
 			t.Errorf("refused because of %v after %d calls", refusal, vendor.calls)
 		}

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers"
 	"github.com/enrichd/enrichd/quota"
@@ -22,66 +24,59 @@ type vendor struct {
 type question struct {
 	query providers.Query
 	ask   quota.Ask
-	// book says what of a reply's charge is news to the quota.
-	book func(enrich.Outcome, enrich.Charge) enrich.Charge
-	// acquireBy is until when a token may be waited for, deadline until when the
-	// call may take; fair is how long it must be given to be blamed for silence.
-	acquireBy, deadline time.Time
-	fair                time.Duration
+	// acquireBy is until when a token may be waited for.
+	acquireBy time.Time
 }
 
-// answer is what came of it.
-type answer struct {
-	reply providers.Reply
-	began time.Time
-	took  time.Duration
-	// cut tells that the call had too little time to blame the vendor.
-	cut bool
+// sent is a call under way, which nothing but its own timeout ends: the vendor
+// may charge for it whoever still waits. It belongs to the walk that sent it,
+// and to a [late] from when that can wait no longer.
+type sent struct {
+	replies chan providers.Reply
+	// ctx is the call's own; only [Router.Close] cancels it before it has ended.
+	ctx    context.Context
+	cancel context.CancelFunc
+	permit *quota.Permit
+	report func(verdict)
+	span   trace.Span
+	began  time.Time
 }
 
-// exchange makes one exchange: quota around breaker around call. The refusal is
-// set when the vendor was not called; whatever was taken has been given back.
-func (r *Router) exchange(ctx context.Context, rt *route, q question) (answer, *quota.Refusal) {
-	if time.Now().After(q.acquireBy) {
-		return answer{}, refused(enrich.ReasonOutOfTime, time.Time{})
-	}
-	acquireCtx, cancel := context.WithDeadline(ctx, q.acquireBy)
-	permit, err := r.quota.Acquire(acquireCtx, q.ask)
-	cancel()
-	if err != nil {
-		return answer{}, refusalOf(err)
+// send begins one exchange: quota around breaker around call. The refusal is set
+// when the vendor was not called; whatever was taken has been given back.
+func (r *Router) send(ctx context.Context, rt *route, q question) (*sent, *quota.Refusal) {
+	permit, refusal := r.acquire(ctx, q)
+	if refusal != nil {
+		return nil, refusal
 	}
 	report, ok := rt.breaker.allow()
 	if !ok {
 		permit.Return()
 		until, _ := rt.breaker.ready()
-		return answer{}, refused(enrich.ReasonBreakerOpen, until)
+		return nil, refused(enrich.ReasonBreakerOpen, until)
 	}
-	began := time.Now()
-	deadline := began.Add(rt.vendor.timeout)
-	if q.deadline.Before(deadline) {
-		deadline = q.deadline
-	}
-	callCtx, cancel := context.WithDeadline(ctx, deadline)
-	reply := rt.vendor.call(callCtx, q.query)
-	ended := callCtx.Err() != nil
-	cancel()
-	a := answer{reply: reply, began: began, took: time.Since(began)}
+	s := &sent{permit: permit, report: report, began: time.Now()}
+	ctx, s.span = startCall(ctx, q.ask)
+	s.ctx, s.cancel = context.WithTimeout(context.WithoutCancel(ctx), rt.vendor.timeout)
+	s.replies = rt.vendor.begin(s.ctx, q.query)
+	return s, nil
+}
 
-	verdict := verdictOn(reply.Outcome)
-	if errors.Is(reply.Err, errPanicked) {
-		r.log.Error("a provider's code panicked", "provider", rt.name, "error", reply.Err)
+func (r *Router) acquire(ctx context.Context, q question) (*quota.Permit, *quota.Refusal) {
+	if time.Now().After(q.acquireBy) {
+		return nil, refused(enrich.ReasonOutOfTime, time.Time{})
 	}
-	if errors.Is(verdict, failing) {
-		short := deadline.Sub(began) < min(q.fair, rt.vendor.timeout)
-		a.cut = errors.Is(ctx.Err(), context.Canceled) || ended && short
-		if a.cut {
-			a.reply.Outcome, verdict = enrich.Timeout, neutral
-		}
+	ctx, cancel := context.WithDeadline(ctx, q.acquireBy)
+	defer cancel()
+	ctx, span := startWait(ctx, q.ask)
+	permit, err := r.quota.Acquire(ctx, q.ask)
+	if err == nil {
+		span.End()
+		return permit, nil
 	}
-	report(verdict)
-	permit.Settle(q.book(a.reply.Outcome, reply.Charge), reply.Limits)
-	return a, nil
+	refusal := refusalOf(err)
+	endWith(span, "reason", refusal.Reason)
+	return nil, refusal
 }
 
 // refusalOf returns the refusal in an error of Acquire.
@@ -93,7 +88,7 @@ func refusalOf(err error) *quota.Refusal {
 	return refusal
 }
 
-// callGrace is how long after its deadline a call is waited for, which ends by
+// callGrace is how long after its timeout a call is waited for, which ends by
 // itself unless something is badly wrong.
 const callGrace = 20 * time.Millisecond
 
@@ -102,9 +97,8 @@ var (
 	errAbandoned = errors.New("the call did not end with its deadline")
 )
 
-// call makes the call and returns at its deadline come what may: a call that
-// panics, exits or hangs is a reply like any other.
-func (v vendor) call(ctx context.Context, query providers.Query) providers.Reply {
+// begin makes the call. One that panics or exits is a reply like any other.
+func (v vendor) begin(ctx context.Context, query providers.Query) chan providers.Reply {
 	replies := make(chan providers.Reply, 1)
 	go func() {
 		reply := providers.Reply{Outcome: enrich.Malformed, Err: errPanicked}
@@ -117,15 +111,67 @@ func (v vendor) call(ctx context.Context, query providers.Query) providers.Reply
 		}()
 		reply = v.Lookup(ctx, query)
 	}()
-	select {
-	case reply := <-replies:
-		return reply
-	case <-ctx.Done():
+	return replies
+}
+
+// within waits for the reply; ok is false when it did not come by then, though
+// the call has time left.
+func (s *sent) within(by time.Time) (reply providers.Reply, ok bool) {
+	var hurry <-chan time.Time
+	if timeout, _ := s.ctx.Deadline(); by.Before(timeout) {
+		timer := time.NewTimer(time.Until(by))
+		defer timer.Stop()
+		hurry = timer.C
 	}
 	select {
-	case reply := <-replies:
+	case reply = <-s.replies:
+		return reply, true
+	case <-hurry:
+		return reply, false
+	case <-s.ctx.Done():
+		return s.overdue(), true
+	}
+}
+
+// rest waits for the reply until the call must have ended.
+func (s *sent) rest() providers.Reply {
+	select {
+	case reply := <-s.replies:
+		return reply
+	case <-s.ctx.Done():
+		return s.overdue()
+	}
+}
+
+// overdue is the reply of a call whose time is over; one that hangs even then is
+// a reply too.
+func (s *sent) overdue() providers.Reply {
+	select {
+	case reply := <-s.replies:
 		return reply
 	case <-time.After(callGrace):
 		return providers.Reply{Outcome: enrich.Timeout, Err: errAbandoned}
 	}
+}
+
+// land ends an exchange: it gives the verdict, does what follows, and settles.
+// It returns after which wait the leg goes on, if it does.
+func (r *ride) land(s *sent, reply providers.Reply) (wait time.Duration, goesOn bool) {
+	if errors.Is(reply.Err, errPanicked) {
+		r.log.Error("a provider's code panicked", "provider", r.call.name, "error", reply.Err)
+	}
+	verdict := verdictOn(reply.Outcome)
+	if errors.Is(verdict, failing) && errors.Is(s.ctx.Err(), context.Canceled) {
+		verdict = neutral // we ended it, the vendor did not fail
+	}
+	s.cancel()
+	s.report(verdict)
+	endWith(s.span, "outcome", string(reply.Outcome))
+	news := r.job.book(reply.Outcome, reply.Charge)
+	r.record(s, reply)
+	do := r.react(reply)
+	goesOn = r.apply(do, reply)
+	// Last, so that who waits for this call's place finds the provider paused.
+	s.permit.Settle(news, reply.Limits)
+	return do.wait, goesOn
 }

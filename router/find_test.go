@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,20 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const title = enrich.Attribute("person.title")
+
+// newRouter makes a router that is closed when the test ends.
+func newRouter(t testing.TB, parts Parts) *Router {
+	r, err := New(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
 
 // asked is a provider that supplies the title.
 func asked(name string, lookup providers.Provider) Provider {
@@ -100,10 +115,7 @@ func TestFallback(t *testing.T) {
 					if place == "secondary" {
 						slices.Reverse(order)
 					}
-					r, err := New(Parts{Config: Config{AttemptTimeout: 4 * time.Second, Attempts: 2}, Providers: order, Quota: quota, Random: func() float64 { return 0 }})
-					if err != nil {
-						t.Fatal(err)
-					}
+					r := newRouter(t, Parts{Config: Config{AttemptTimeout: 4 * time.Second, Attempts: 2}, Providers: order, Quota: quota, Random: func() float64 { return 0 }})
 					if trouble.reason == enrich.ReasonBreakerOpen {
 						trip(r.routes[slices.IndexFunc(r.routes, func(rt *route) bool { return rt.name == "troubled" })])
 					}
@@ -160,7 +172,7 @@ func anyTrouble(t *testing.T, dice *rand.Rand) {
 	var names []string
 	for i := range 1 + dice.IntN(3) {
 		name := fmt.Sprint("vendor", i)
-		v := &guard{testVendor: scriptedVendor(name, anyScript(dice)), t: t, least: config.MinAttempt}
+		v := &guard{testVendor: scriptedVendor(name, anyScript(dice)), t: t, timeout: config.AttemptTimeout, about: map[string]time.Time{}}
 		// One call at a time: a permit that is never ended would close the
 		// provider.
 		limits[name] = []enrich.Limit{{Name: "at_once", Shape: enrich.Concurrency, Amount: 1}}
@@ -171,10 +183,10 @@ func anyTrouble(t *testing.T, dice *rand.Rand) {
 		order = append(order, asked(name, v))
 	}
 	keeper := newQuota(t, limits)
-	r, err := New(Parts{Config: config, Providers: order, Quota: keeper, Random: func() float64 { return 0.5 }})
-	if err != nil {
-		t.Fatal(err)
+	for _, v := range vendors {
+		v.quota = keeper
 	}
+	r := newRouter(t, Parts{Config: config, Providers: order, Quota: keeper, Random: func() float64 { return 0.5 }})
 	for i := range 10 {
 		ask := titleAsk(t, fmt.Sprint("caller", i%3), names...)
 		ask.Lane = []enrich.Lane{enrich.Interactive, enrich.Standard, enrich.Bulk}[dice.IntN(3)]
@@ -184,8 +196,13 @@ func anyTrouble(t *testing.T, dice *rand.Rand) {
 		}
 		budget := time.Duration(1+dice.IntN(30_000)) * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), budget)
+		patience := budget
+		if dice.IntN(4) == 0 {
+			patience = time.Duration(dice.Int64N(int64(budget)))
+			time.AfterFunc(patience, cancel)
+		}
 		for _, v := range vendors {
-			v.deadline, v.quota = time.Now().Add(budget), keeper
+			v.expect(min(budget-config.MinAttempt, patience))
 		}
 		began := time.Now()
 		found := r.Find(ctx, ask)
@@ -212,31 +229,65 @@ func anyTrouble(t *testing.T, dice *rand.Rand) {
 		if _, failed := found.Failed[title]; ok && failed {
 			t.Error("a title was found and failed")
 		}
-		for _, name := range names {
-			if refusal := keeper.Forecast(quota.Ask{Provider: name}); refusal.Reason == enrich.ReasonNoToken && len(limits[name]) == 1 {
-				t.Errorf("a permit to call %s was never ended", name)
-			}
-		}
 		time.Sleep(time.Duration(dice.IntN(5000)) * time.Millisecond)
+	}
+	if err := r.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, name := range names {
+		if refusal := keeper.Forecast(quota.Ask{Provider: name}); refusal.Reason == enrich.ReasonNoToken && len(limits[name]) == 1 {
+			t.Errorf("a permit to call %s was never ended", name)
+		}
 	}
 	for _, v := range vendors {
 		close(v.free)
 	}
 }
 
-// guard is a vendor that is never called too late or while it is paused.
+// guard is a vendor that is never called too late, while it is paused, or twice
+// at once about one subject.
 type guard struct {
 	*testVendor
-	t        *testing.T
-	quota    *quota.Keeper
-	deadline time.Time
-	least    time.Duration
+	t       *testing.T
+	quota   *quota.Keeper
+	timeout time.Duration
+
+	mu     sync.Mutex
+	latest time.Time
+	about  map[string]time.Time // subjects of the calls under way, and when those began
+}
+
+// expect lets calls begin for so long.
+func (g *guard) expect(calls time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.latest = time.Now().Add(calls)
+}
+
+// begin notes a call under way and returns what ends it.
+func (g *guard) begin(subject string) (end func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if late := time.Since(g.latest); late > 0 {
+		g.t.Errorf("%s is called %s too late", g.name, late)
+	}
+	// A call that is stuck even when its time is over is given up.
+	if began, ok := g.about[subject]; ok && time.Since(began) < g.timeout+callGrace {
+		g.t.Errorf("%s is called though a call about the same subject is under way", g.name)
+	}
+	began := time.Now()
+	g.about[subject] = began
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.about[subject].Equal(began) {
+			delete(g.about, subject)
+		}
+	}
 }
 
 func (g *guard) Lookup(ctx context.Context, query providers.Query) providers.Reply {
-	if left := time.Until(g.deadline); left < g.least {
-		g.t.Errorf("%s is called with %s left", g.name, left)
-	}
+	defer g.begin(query.Subject.Key().Reveal())()
 	if _, ok := ctx.Deadline(); !ok {
 		g.t.Errorf("a call to %s has no deadline", g.name)
 	}
@@ -267,10 +318,7 @@ func TestPurseIsShared(t *testing.T) {
 		firm := asked("bolt", company)
 		firm.Calls[0].Kind, firm.Calls[0].Operation = enrich.Company, "company"
 		firm.Calls[0].Supplies = map[enrich.Attribute]Supply{"company.name": {}}
-		r, err := New(Parts{Providers: []Provider{asked("acme", person), firm}, Quota: newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", person), firm}, Quota: newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})})
 		purse := enrich.NewPurse(1500)
 		answers := make(chan enrich.Found)
 		for _, ask := range []enrich.Ask{
@@ -296,10 +344,7 @@ func TestPurseIsShared(t *testing.T) {
 func TestSourcesOfAnAccount(t *testing.T) {
 	acme, bolt := asked("acme", scriptedVendor("acme", "hit")), asked("bolt", scriptedVendor("bolt", "hit"))
 	acme.Calls[0].Supplies["person.mobile_phone"] = Supply{Extra: 80_000}
-	r, err := New(Parts{Providers: []Provider{acme, bolt}, Quota: newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRouter(t, Parts{Providers: []Provider{acme, bolt}, Quota: newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})})
 	all := enrich.Account{}
 	for name, c := range map[string]struct {
 		got  []string
@@ -323,10 +368,7 @@ func TestSourcesOfAnAccount(t *testing.T) {
 
 func TestHealthAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, err := New(Parts{Providers: []Provider{asked("acme", scriptedVendor("acme", "hit times 3, then forbidden, then hit"))}, Quota: newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil}), Random: func() float64 { return 0 }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", scriptedVendor("acme", "hit times 3, then forbidden, then hit"))}, Quota: newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil}), Random: func() float64 { return 0 }})
 		for range 4 {
 			r.Find(t.Context(), titleAsk(t, "anna", "acme"))
 		}
@@ -352,7 +394,7 @@ func TestNewReportsEverythingAtOnce(t *testing.T) {
 		Config: Config{
 			Order: "random", MinConfidence: 2, Attempts: -1, RetryRatio: 3, Pause: -1, RefusalsKept: -1,
 			Backoff: Backoff{Base: time.Second, Cap: time.Millisecond}, AttemptTimeout: time.Millisecond,
-			Breaker: BreakerConfig{Failures: -1, Ratio: 2, Least: -1, Window: -1, OpenFor: -1, Probes: -1, Fair: -1},
+			Breaker: BreakerConfig{Failures: -1, Ratio: 2, Least: -1, Window: -1, OpenFor: -1, Probes: -1},
 		},
 		Providers: []Provider{
 			{Name: "acme", Timeout: -1},
@@ -365,7 +407,7 @@ func TestNewReportsEverythingAtOnce(t *testing.T) {
 	})
 	for _, want := range []string{
 		"order:", "min_confidence:", "attempts:", "retry_ratio:", "pause:", "refusals_kept:", "backoff.cap:", "attempt_timeout:",
-		"breaker.failures:", "breaker.ratio:", "breaker.least:", "breaker.window:", "breaker.open_for:", "breaker.probes:", "breaker.fair:",
+		"breaker.failures:", "breaker.ratio:", "breaker.least:", "breaker.window:", "breaker.open_for:", "breaker.probes:",
 		"needs a quota", "listed twice", "nothing makes its calls", "offers no call", "a duration is negative", "has no name",
 		"a: the price is negative", "a: it supplies nothing", "no attribute \"person.shoe_size\"", "company.name is not about a person",
 		"confidence 7", "the extra price is negative",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,12 +13,17 @@ import (
 	"github.com/enrichd/enrichd/providers"
 )
 
-// diary notes what an observer is told. One walk at a time uses it.
-type diary struct{ lines []string }
+// diary notes what an observer is told.
+type diary struct {
+	mu    sync.Mutex
+	lines []string
+}
 
 var _ Observer = (*diary)(nil)
 
 func (d *diary) note(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.lines = append(d.lines, fmt.Sprintf(format, args...))
 }
 
@@ -68,14 +74,11 @@ func TestObserverIsToldEverything(t *testing.T) {
 		keeper := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
 		keeper.Pause("bolt", time.Time{}, enrich.PausedByOperator)
 		var told diary
-		r, err := New(Parts{
+		r := newRouter(t, Parts{
 			Config:    Config{Breaker: BreakerConfig{Failures: 2}},
 			Providers: []Provider{asked("acme", vendor), asked("bolt", vendor)},
 			Quota:     keeper, Observer: &told, Random: func() float64 { return 0 },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		ask := titleAsk(t, "anna", "acme", "bolt")
 		ask.Lane = enrich.Standard
 		found := r.Find(t.Context(), ask)

@@ -24,6 +24,9 @@ type standing struct {
 	pause   enrich.PauseReason
 	// parked is what a job under way was asked for; it is paid already.
 	parked set
+	// inFlight tells that a call to the provider is awaited, until readyAt at
+	// the latest.
+	inFlight bool
 }
 
 // circumstances are what a plan is made in.
@@ -44,9 +47,11 @@ type leg struct {
 	wanted  set
 	readyAt time.Time
 	later   bool // its wait is longer than patience
-	cost    float64
-	// others tells that further legs follow, ready that one of them could be
-	// asked at once.
+	// inFlight tells that a call is awaited instead of made.
+	inFlight bool
+	cost     float64
+	// others tells that further calls may follow, ready that one of them could
+	// be made at once.
 	others, ready bool
 }
 
@@ -92,8 +97,10 @@ func (p plan) decide(c circumstances, standings []standing) plan {
 				return cmp.Compare(a.cost, b.cost)
 			}
 		})
-		p.legs[0].others = true
-		p.legs[0].ready = !p.legs[1].later
+		for _, other := range p.legs[1:] {
+			p.legs[0].others = p.legs[0].others || !other.inFlight
+			p.legs[0].ready = p.legs[0].ready || !other.inFlight && !other.later
+		}
 	}
 	return p
 }
@@ -147,7 +154,8 @@ func (p *plan) judge(c circumstances, index int, s standing, can set) set {
 		return 0
 	}
 	wanted := can
-	if s.parked == 0 {
+	paid := s.parked != 0 || s.inFlight
+	if !paid {
 		if wanted = s.call.affordable(can, c.purse); wanted != can {
 			dropped.missing, dropped.reason = can&^wanted, enrich.ReasonMoneyCap
 			p.drops = append(p.drops, dropped)
@@ -156,8 +164,8 @@ func (p *plan) judge(c circumstances, index int, s standing, can set) set {
 	if wanted == 0 {
 		return 0
 	}
-	l := leg{index: index, call: s.call, wanted: wanted, readyAt: readyAt, later: readyAt.After(c.now.Add(c.patience))}
-	if c.cheapest && s.parked == 0 {
+	l := leg{index: index, call: s.call, wanted: wanted, readyAt: readyAt, later: readyAt.After(c.now.Add(c.patience)), inFlight: s.inFlight}
+	if c.cheapest && !paid {
 		l.cost = s.call.expectedCost(wanted)
 	}
 	p.legs = append(p.legs, l)

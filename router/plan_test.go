@@ -29,6 +29,11 @@ func (s standing) waits(reason string, wait time.Duration) standing {
 	return s
 }
 
+func (s standing) awaited(wait time.Duration) standing {
+	s.inFlight, s.readyAt = true, someday.Add(wait)
+	return s
+}
+
 // text writes a plan as "acme[0 1] then bolt[2]; cogs paused".
 func (p plan) text() string {
 	var legs, drops []string
@@ -91,6 +96,9 @@ func TestPlan(t *testing.T) {
 		"two calls of one provider": {now, []standing{sameProvider, acme, twin}, "acme[0 1] then acme[2]"},
 		"the other call steps in":   {now, []standing{sameProvider, acme.closedFor("forbidden", time.Time{}), twin}, "acme[0] then acme[2]; acme[0 1] forbidden"},
 		"a job under way is paid":   {capped(now, 0), []standing{parked}, "acme[1]"},
+		"a call under way is paid":  {capped(now, 0), []standing{offer("acme", 9, 0).awaited(time.Second)}, "acme[0]"},
+		"others before its end":     {now, []standing{offer("acme", 9, 0).awaited(2 * time.Second), offer("bolt", 9, 0)}, "bolt[0] then acme[0]"},
+		"its end beyond the budget": {now, []standing{offer("acme", 9, 0).awaited(time.Minute)}, "acme[0]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := (plan{}).decide(c.given, c.standings).text(); got != c.want {
@@ -105,6 +113,10 @@ func TestPlanKeepsTimeOnlyForOthers(t *testing.T) {
 	alone := plan{}.decide(now, []standing{offer("acme", 9, 0)}).legs[0]
 	first := plan{}.decide(now, []standing{offer("acme", 9, 0), offer("bolt", 9, 0)}).legs[0]
 	late := plan{}.decide(now, []standing{offer("acme", 9, 0), offer("bolt", 9, 0).waits("paused", 9*time.Second)}).legs[0]
+	beside := plan{}.decide(now, []standing{offer("acme", 9, 0), offer("bolt", 9, 0).awaited(9 * time.Second)}).legs[0]
+	if beside.others || beside.ready {
+		t.Error("a call under way needs no time kept")
+	}
 	if alone.others || alone.ready {
 		t.Error("a lone provider must have all the time")
 	}

@@ -27,8 +27,6 @@ type situation struct {
 	reply providers.Reply
 	// poll tells that the exchange asked for a job under way.
 	poll bool
-	// cut tells that the call had too little time to blame the vendor.
-	cut bool
 	// failures are this request's failed or refused exchanges with the call,
 	// this one included, and attempts how many it may have.
 	failures, attempts int
@@ -108,10 +106,7 @@ func react(s situation) reaction {
 		s.repeat(&r, max(s.backoff, hint(s.reply)), s.retry)
 	case enrich.Timeout:
 		r.move = leave
-		switch {
-		case s.cut:
-			r.reason = enrich.ReasonOutOfTime
-		case s.poll:
+		if s.poll {
 			// A poll costs nothing and its job is paid: ask again.
 			s.repeat(&r, s.backoff, s.retry)
 		}

@@ -153,9 +153,6 @@ func TestEveryOutcomeHasItsReaction(t *testing.T) {
 			reaction{move: leave, reason: "temporary", wait: 250 * time.Millisecond}},
 
 		"timeout": {calm(enrich.Timeout), reaction{move: leave, reason: "timeout"}},
-		"timeout of a hurried call": {
-			with(calm(enrich.Timeout), func(s *situation) { s.cut = true }),
-			reaction{move: leave, reason: "out_of_time"}},
 		"timeout of a poll": {
 			with(calm(enrich.Timeout), func(s *situation) { s.poll = true }),
 			reaction{move: again, reason: "timeout", wait: 250 * time.Millisecond}},

@@ -24,6 +24,10 @@ type ride struct {
 }
 
 func (w *walk) ride(l leg) {
+	if l.inFlight {
+		w.await()
+		return
+	}
 	now := time.Now()
 	r := ride{walk: w, leg: l, progress: &w.progress[l.index], until: w.deadline, idleSince: now}
 	if l.others {
@@ -41,21 +45,19 @@ func (w *walk) ride(l leg) {
 		r.repeats = ""
 	}
 	for wait := time.Until(r.notBefore); ; {
-		if !sleep(w.ctx, wait) {
-			r.leave(reaction{reason: enrich.ReasonOutOfTime})
+		sent := r.next(wait)
+		if sent == nil {
 			return
 		}
-		answer, refusal := w.exchange(w.ctx, r.call.route, r.question())
-		if refusal != nil {
-			r.refused(refusal)
+		reply, ok := sent.within(r.until)
+		if !ok {
+			r.outlasted(sent)
 			return
 		}
-		r.record(answer)
-		reaction := r.react(answer)
-		if !r.apply(reaction, answer.reply) {
+		var goesOn bool
+		if wait, goesOn = r.land(sent, reply); !goesOn {
 			return
 		}
-		wait = reaction.wait
 	}
 }
 
@@ -73,6 +75,39 @@ func (r *ride) begin() bool {
 	return true
 }
 
+// next makes the leg's next exchange after a wait; nil when it was not made and
+// the walk must plan again.
+func (r *ride) next(wait time.Duration) *sent {
+	ctx, release := r.untilNews()
+	defer release()
+	until := time.Now().Add(wait)
+	if !sleep(ctx, wait) {
+		if r.ctx.Err() != nil {
+			r.leave(reaction{reason: enrich.ReasonOutOfTime})
+		} else {
+			r.putOff(until)
+		}
+		return nil
+	}
+	sent, refusal := r.send(ctx, r.call.route, r.question())
+	switch {
+	case refusal == nil:
+	case ctx.Err() != nil && r.ctx.Err() == nil:
+		r.putOff(time.Time{})
+	default:
+		r.refused(refusal)
+	}
+	return sent
+}
+
+// putOff closes the look-up, unless it is under way, until another plan.
+func (r *ride) putOff(until time.Time) {
+	r.notBefore = until
+	if r.job.step == nil {
+		r.end()
+	}
+}
+
 // question is the leg's next exchange.
 func (r *ride) question() question {
 	wanted := make([]enrich.Attribute, 0, r.job.wanted.size())
@@ -86,10 +121,7 @@ func (r *ride) question() question {
 	return question{
 		query:     providers.Query{Subject: r.ask.Subject, Wanted: wanted, Operation: r.call.operation, IdempotencyKey: r.ask.IdempotencyKey, Step: r.job.step},
 		ask:       r.quotaAsk(r.progress),
-		book:      r.job.book,
 		acquireBy: acquireBy,
-		deadline:  r.until,
-		fair:      r.config.Breaker.Fair,
 	}
 }
 
@@ -100,43 +132,47 @@ const maxRefused = 5
 // refused takes in that the vendor was not called.
 func (r *ride) refused(refusal *quota.Refusal) {
 	r.refusedTimes++
-	r.notBefore = refusal.ReadyAt
-	if r.job.step == nil {
-		r.end()
-	}
+	r.putOff(refusal.ReadyAt)
 	if r.refusedTimes == maxRefused {
 		r.spent, r.readyAt, r.pause = refusal.Reason, refusal.ReadyAt, refusal.Pause
 	}
 	r.debug("not called", r.call, slog.String("reason", refusal.Reason), slog.Time("ready_at", refusal.ReadyAt))
 }
 
-// record notes an exchange in the attempts and tells observers.
-func (r *ride) record(a answer) {
+// attempted notes a call in the attempts.
+func (r *ride) attempted(s *sent, outcome enrich.Outcome, charge enrich.Charge) enrich.Attempt {
+	now := time.Now()
 	attempt := enrich.Attempt{
 		Provider: r.call.name,
-		Outcome:  a.reply.Outcome,
-		Waited:   a.began.Sub(r.idleSince),
-		Took:     a.took,
-		Charged:  a.reply.Charge,
+		Outcome:  outcome,
+		Waited:   s.began.Sub(r.idleSince),
+		Took:     now.Sub(s.began),
+		Charged:  charge,
 	}
-	r.idleSince = a.began.Add(a.took)
+	r.idleSince = now
 	r.attempts = append(r.attempts, attempt)
+	return attempt
+}
+
+// record notes an exchange that has ended, and tells observers.
+func (r *ride) record(s *sent, reply providers.Reply) {
+	attempt := r.attempted(s, reply.Outcome, reply.Charge)
 	r.observer.Called(Exchange{Attempt: attempt, Operation: r.job.operation(r.call), Account: r.ask.Account.Name, Lane: r.ask.Lane})
-	for _, attribute := range a.reply.Drift {
+	for _, attribute := range reply.Drift {
 		r.observer.Drifted(r.call.name, attribute)
 	}
-	if !a.reply.Outcome.Authoritative() && a.reply.Outcome != enrich.Pending {
+	if !reply.Outcome.Authoritative() && reply.Outcome != enrich.Pending {
 		r.failures++
 	}
-	r.debug("answered", r.call, slog.String("outcome", string(a.reply.Outcome)), slog.Duration("waited", attempt.Waited),
-		slog.Duration("took", attempt.Took), slog.Any("error", a.reply.Err))
+	r.debug("answered", r.call, slog.String("outcome", string(reply.Outcome)), slog.Duration("waited", attempt.Waited),
+		slog.Duration("took", attempt.Took), slog.Any("error", reply.Err))
 }
 
 // react decides on a failure with one of the provider's repeats in hand, so that
 // callers side by side cannot spend the same one.
-func (r *ride) react(a answer) reaction {
-	s := r.situation(a)
-	if !a.reply.Outcome.Failure() {
+func (r *ride) react(reply providers.Reply) reaction {
+	s := r.situation(reply)
+	if !reply.Outcome.Failure() {
 		return react(s)
 	}
 	if _, ready := r.call.breaker.ready(); ready {
@@ -149,11 +185,10 @@ func (r *ride) react(a answer) reaction {
 	return do
 }
 
-func (r *ride) situation(a answer) situation {
+func (r *ride) situation(reply providers.Reply) situation {
 	s := situation{
-		reply:               a.reply,
+		reply:               reply,
 		poll:                r.job.step != nil && r.job.step.Poll,
-		cut:                 a.cut,
 		failures:            r.failures,
 		attempts:            r.config.Attempts,
 		resubmitted:         r.resubmitted,
@@ -200,10 +235,8 @@ func (r *ride) apply(do reaction, reply providers.Reply) (goesOn bool) {
 		r.observer.Retried(r.call.name, do.reason)
 		return true
 	case yield:
-		r.repeats, r.notBefore = do.reason, time.Now().Add(do.wait)
-		if r.job.step == nil {
-			r.end()
-		}
+		r.repeats = do.reason
+		r.putOff(time.Now().Add(do.wait))
 		return false
 	case anew:
 		r.resubmitted = true

@@ -3,7 +3,7 @@
 // is missing, and it alone repeats a call.
 //
 // A route is the one guarded way to a provider. Its order, from the outside
-// in, is said here once and built in [Router.exchange]:
+// in, is said here once and built in [Router.send]:
 //
 //	retry around quota around breaker around call
 //
@@ -55,6 +55,7 @@ type Router struct {
 	random   func() float64
 	routes   []*route
 	refusals *refusals
+	late     lates
 }
 
 var _ enrich.Finder = (*Router)(nil)
@@ -163,8 +164,9 @@ func mayAsk[T comparable](permitted []T, one T) bool {
 	return permitted == nil || slices.Contains(permitted, one)
 }
 
-// Find asks providers for what is needed, until ctx ends at the latest. Without
-// a deadline in ctx the default retry budget applies.
+// Find asks providers for what is needed, until ctx's deadline at the latest.
+// Without one the default retry budget applies. Once ctx is cancelled no call
+// begins any more, and Find returns when the one under way has ended.
 func (r *Router) Find(ctx context.Context, ask enrich.Ask) enrich.Found {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -173,7 +175,7 @@ func (r *Router) Find(ctx context.Context, ask enrich.Ask) enrich.Found {
 	}
 	w := r.newWalk(ctx, ask)
 	for {
-		plan := w.plan()
+		plan := w.decide()
 		if len(plan.legs) == 0 || w.stopped != "" {
 			return w.found(plan.drops)
 		}

@@ -109,6 +109,11 @@ func play(t *testing.T, given string) string {
 		}
 	}
 	s.under.Wait()
+	if s.router != nil {
+		if err := s.router.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
 	for _, v := range s.vendors {
 		close(v.free)
 	}
@@ -155,8 +160,28 @@ func (s *scenario) obey(line string) error {
 	case "finish":
 		s.under.Wait()
 		return nil
+	case "close":
+		return s.close(rest)
 	}
 	return fmt.Errorf("nobody understands %q", verb)
+}
+
+// close stops the router, which may take so long.
+func (s *scenario) close(most string) error {
+	d, err := time.ParseDuration(most)
+	if err != nil {
+		return err
+	}
+	s.under.Wait()
+	s.note("the router closes")
+	ctx, cancel := context.WithTimeout(s.t.Context(), d)
+	defer cancel()
+	if err := s.router.Close(ctx); err != nil {
+		s.note("the router is closed: " + err.Error())
+	} else {
+		s.note("the router is closed")
+	}
+	return nil
 }
 
 func (s *scenario) find(who string, ask enrich.Ask, within, leaves time.Duration) {
@@ -166,6 +191,11 @@ func (s *scenario) find(who string, ask enrich.Ask, within, leaves time.Duration
 		time.AfterFunc(leaves, cancel)
 	}
 	s.note(who + " asks for " + needsText(ask.Needs))
+	ask.Late = func(record enrich.Record) {
+		for _, fact := range record.Facts() {
+			s.note(fmt.Sprintf("%s of %s is remembered from %s", short(fact.Attribute), who, fact.Source))
+		}
+	}
 	s.note(who + " " + answerText(s.router.Find(ctx, ask), ask, s.start))
 }
 

@@ -123,6 +123,7 @@ var kinds = map[string]enrich.ErrorKind{
 	string(enrich.Blocked):        enrich.Throttled,
 	string(enrich.QuotaExhausted): enrich.Throttled,
 	enrich.ReasonOutOfTime:        enrich.OutOfTime,
+	enrich.ReasonInFlight:         enrich.OutOfTime,
 	enrich.ReasonBreakerOpen:      enrich.Unavailable,
 	string(enrich.Temporary):      enrich.Unavailable,
 	string(enrich.Timeout):        enrich.Unavailable,

@@ -24,7 +24,8 @@ type walk struct {
 	planned   plan
 	facts     []enrich.Fact
 	attempts  []enrich.Attempt
-	stopped   string // why nobody is asked any more
+	awaited   []awaited // late calls about the subject
+	stopped   string    // why nobody is asked any more
 }
 
 // progress is how far a walk has come with one call.
@@ -80,6 +81,7 @@ func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
 		}
 	}
 	w.standings = make([]standing, len(w.progress))
+	w.awaited = r.late.awaiting(ask.Subject)
 	return w
 }
 
@@ -103,6 +105,7 @@ func (p *progress) sort(ask enrich.Ask, permitted bool) {
 
 // plan looks at where every call stands and decides.
 func (w *walk) plan() plan {
+	w.takeIn()
 	c := circumstances{
 		now:      time.Now(),
 		latest:   w.deadline.Add(-w.config.MinAttempt),
@@ -137,6 +140,13 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 		return s
 	case p.call.forbidden.Load():
 		s.barred = string(enrich.Forbidden)
+		return s
+	}
+	if until, running := w.inFlight(p.call.route); running {
+		s.readyAt, s.inFlight = until, true
+		if c.now.After(c.latest) {
+			s.barred = enrich.ReasonInFlight
+		}
 		return s
 	}
 	s.readyAt = time.Time{}
