@@ -208,13 +208,19 @@ func TestAFailureIsSharedLikeAnAnswer(t *testing.T) {
 // TestAnothersShortTimeIsNotShared has a caller with little time begin the
 // flight that one with more joins.
 func TestAnothersShortTimeIsNotShared(t *testing.T) {
+	for _, reason := range []string{ReasonOutOfTime, ReasonInFlight} {
+		t.Run(reason, func(t *testing.T) { anothersShortTime(t, reason) })
+	}
+}
+
+func anothersShortTime(t *testing.T, reason string) {
 	synctest.Test(t, func(t *testing.T) {
 		service, finder := newService(t, func(ctx context.Context, ask Ask) Found {
 			select {
 			case <-time.After(2 * time.Second):
 				return knows(ctx, ask)
 			case <-ctx.Done():
-				return Found{Failed: map[Attribute]string{"person.title": ReasonOutOfTime}, Err: &Error{Kind: OutOfTime, Offset: -1}}
+				return Found{Failed: map[Attribute]string{"person.title": reason}, Err: &Error{Kind: OutOfTime, Offset: -1}}
 			}
 		})
 		hurried := titleOfJane

@@ -145,7 +145,7 @@ func (s *Service) find(ctx context.Context, question question, part part, needs 
 func unfailed(needs []Need, found Found) []Need {
 	return slices.DeleteFunc(needs, func(need Need) bool {
 		switch reason, failed := found.Failed[need.Attribute]; reason {
-		case ReasonOutOfTime, ReasonMoneyCap, ReasonNotAllowed, ReasonNoToken:
+		case ReasonOutOfTime, ReasonInFlight, ReasonMoneyCap, ReasonNotAllowed, ReasonNoToken:
 			return false // the other caller's time, money, rights or lane
 		default:
 			return failed
