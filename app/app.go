@@ -28,7 +28,7 @@ func New(config config.Config, log *slog.Logger) (*App, error) {
 	}
 	listening, err := server.Listen(config.Server, parts.service, log)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("server: %w", err), parts.close())
+		return nil, errors.Join(fmt.Errorf("server: %w", err), parts.close(context.Background()))
 	}
 	return &App{config: config, log: log, parts: parts, server: listening}, nil
 }
@@ -40,11 +40,12 @@ func (a *App) GRPCAddress() string { return a.server.GRPCAddress() }
 func (a *App) HTTPAddress() string { return a.server.HTTPAddress() }
 
 // Run answers until ctx ends, then stops in order: no new requests, requests
-// under way finish, look-ups end and are remembered, parts are released.
+// under way finish, look-ups and late calls end and are remembered, parts are
+// released.
 func (a *App) Run(ctx context.Context) error {
 	a.log.Info("serving", "grpc", a.GRPCAddress(), "rest", a.HTTPAddress(), "providers", len(a.config.Providers.List))
 	err := a.server.Serve(ctx)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.config.Server.WithDefaults().DrainTimeout)
 	defer cancel()
-	return errors.Join(err, a.parts.service.Close(drain), a.parts.close())
+	return errors.Join(err, a.parts.service.Close(drain), a.parts.close(drain))
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,7 +19,7 @@ import (
 type parts struct {
 	service *enrich.Service
 	// closers release the parts, in the order of their making.
-	closers []func() error
+	closers []func(context.Context) error
 }
 
 // newParts builds everything behind the edge. dial opens the connections to
@@ -26,7 +27,7 @@ type parts struct {
 func newParts(config config.Config, log *slog.Logger, dial providers.Dial) (*parts, error) {
 	p := &parts{}
 	if err := p.build(config, log, dial); err != nil {
-		return nil, errors.Join(err, p.close())
+		return nil, errors.Join(err, p.close(context.Background()))
 	}
 	return p, nil
 }
@@ -40,21 +41,22 @@ func (p *parts) build(config config.Config, log *slog.Logger, dial providers.Dia
 	if err != nil {
 		return err
 	}
-	p.closers = append(p.closers, records.Close)
+	p.closers = append(p.closers, func(context.Context) error { return records.Close() })
 	vendors, err := providers.New(config.Providers, providers.Options{Dial: dial})
 	if err != nil {
 		return fmt.Errorf("providers: %w", err)
 	}
-	p.closers = append(p.closers, func() error { vendors.Close(); return nil })
+	p.closers = append(p.closers, func(context.Context) error { vendors.Close(); return nil })
 	quotas, err := quota.New(config.Quota, limitsOf(vendors), quota.Options{Log: log})
 	if err != nil {
 		return err
 	}
-	p.closers = append(p.closers, quotas.Close)
+	p.closers = append(p.closers, func(context.Context) error { return quotas.Close() })
 	routes, err := router.New(router.Parts{Config: config.Router, Providers: routesTo(vendors), Quota: quotas, Log: log})
 	if err != nil {
 		return fmt.Errorf("router: %w", err)
 	}
+	p.closers = append(p.closers, routes.Close)
 	p.service = &enrich.Service{
 		Normalizer: normalizer,
 		Cache:      records,
@@ -65,11 +67,12 @@ func (p *parts) build(config config.Config, log *slog.Logger, dial providers.Dia
 	return nil
 }
 
-// close releases the parts, the last made first.
-func (p *parts) close() error {
+// close releases the parts, the last made first. It waits for what they have
+// under way until ctx ends.
+func (p *parts) close(ctx context.Context) error {
 	var problems []error
 	for i := len(p.closers) - 1; i >= 0; i-- {
-		problems = append(problems, p.closers[i]())
+		problems = append(problems, p.closers[i](ctx))
 	}
 	return errors.Join(problems...)
 }

@@ -51,7 +51,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(built.service.Close(context.Background()), built.close()); err != nil {
+		if err := errors.Join(built.service.Close(context.Background()), built.close(context.Background())); err != nil {
 			t.Error(err)
 		}
 		stopServing()
@@ -173,6 +173,39 @@ func TestNobodyPaysTwice(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLateAnswerIsRemembered gives vendors too little time: what they answer
+// after the caller was told so is paid for, and answers the next question.
+func TestLateAnswerIsRemembered(t *testing.T) {
+	slow := fakevendor.Fault{Kind: fakevendor.Brownout, Share: 1e-9, Latency: fakevendor.Latency{Median: 3 * time.Second}}
+	for name, given := range map[string]struct{ budget, leaves time.Duration }{
+		"the budget ends":   {budget: time.Second, leaves: time.Minute},
+		"the caller leaves": {budget: time.Minute, leaves: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.strike(t, primary, slow)
+				w.strike(t, secondary, slow)
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				time.AfterFunc(given.leaves, leave)
+				if _, err := w.service.Enrich(ctx, titleOf("jane.doe@acme.example", given.budget)); err == nil {
+					t.Fatal("vendors that take 3 s answered within one")
+				}
+				time.Sleep(10 * time.Second)
+				before := w.calls(primary) + w.calls(secondary)
+				answer := w.enrich(t, titleOf("jane.doe@acme.example", time.Second))
+				if found := answer.Found["person.title"]; found.Fact.Source != primary || found.Tier != enrich.MemoryTier || answer.Cost != 0 {
+					t.Errorf("answer = %+v, want the primary's from memory", answer)
+				}
+				if calls := w.calls(primary) + w.calls(secondary); calls != before {
+					t.Errorf("%d further calls", calls-before)
+				}
+			})
+		})
+	}
 }
 
 func TestAMissOfBothIsRememberedAndAFailureIsNot(t *testing.T) {
