@@ -5,6 +5,7 @@
 package forms
 
 import (
+	"strings"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -19,7 +20,7 @@ const (
 	OK     Verdict = iota
 	Empty          // the vendor sent a field that says nothing: null, "", "n/a", 0
 	Absent         // a known word that has no value of ours
-	Masked         // a preview of a value: true, "+1 5**-***-****"
+	Masked         // a part of a value: true, "+1 5**-***-****", a range without its lower end
 	Wrong          // not of the attribute's form
 )
 
@@ -93,13 +94,20 @@ func readText(spec enrich.Spec, raw any, context Context) (string, Verdict) {
 	switch {
 	case !ok:
 		return "", verdictOfNonText(raw)
-	case isEmptyText(text):
+	case isEmptyText(text), strings.TrimSpace(text) == "0":
 		return "", Empty
+	case spec.Shape == enrichv1.Form_FORM_LONG_TEXT:
+		return longText(text)
 	case isMasked(text):
 		return "", Masked
+	case !hasLetter(text) && needsLetter(spec):
+		return "", Wrong
 	}
 	switch spec.Shape {
 	case enrichv1.Form_FORM_NAME:
+		if strings.Contains(text, "@") {
+			return "", Wrong // an address is not a name
+		}
 		return personName(text)
 	case enrichv1.Form_FORM_PHONE:
 		return phone(text, context.Country)
@@ -115,11 +123,19 @@ func readText(spec enrich.Spec, raw any, context Context) (string, Verdict) {
 		return domain(text)
 	case enrichv1.Form_FORM_LOWER:
 		return lowerLine(text)
-	case enrichv1.Form_FORM_LONG_TEXT:
-		return longText(text)
 	default:
 		return line(text, context.TitleCase)
 	}
+}
+
+// needsLetter tells whether digits and marks alone cannot be the attribute's
+// value. Companies have such names.
+func needsLetter(spec enrich.Spec) bool {
+	switch spec.Attribute {
+	case "company.name", "company.legal_name", "person.company_name":
+		return false
+	}
+	return spec.Shape == enrichv1.Form_FORM_NAME || spec.Shape == enrichv1.Form_FORM_LOWER || spec.Shape == enrichv1.Form_FORM_UNSPECIFIED
 }
 
 // verdictOfNonText judges a value that stands where a text belongs. Previews

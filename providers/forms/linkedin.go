@@ -20,7 +20,9 @@ const (
 // cannot be known.
 func linkedIn(text, page string) (string, Verdict) {
 	text = strings.TrimSpace(text)
-	text = strings.TrimPrefix(strings.TrimPrefix(text, "https://"), "http://")
+	if scheme, rest, ok := strings.Cut(text, "://"); ok && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http")) {
+		text = rest
+	}
 	text, _, _ = strings.Cut(text, "?")
 	text, _, _ = strings.Cut(text, "#")
 	text = strings.Trim(text, "/")
@@ -35,19 +37,22 @@ func linkedIn(text, page string) (string, Verdict) {
 	}
 
 	parts := strings.Split(text, "/")
+	isBare := false
 	switch kind := strings.ToLower(parts[0]); {
 	case kind == page:
 		parts = parts[1:]
 	case len(parts) > 1 || hasPath && text == rest:
 		return "", Wrong // a page of another kind
+	default:
+		isBare = true
 	}
 	if len(parts) == 0 {
 		return "", Wrong
 	}
 	// What follows the handle is a language ("/en") or a tab ("/about").
 	handle, err := url.PathUnescape(parts[0])
-	if err != nil || !isHandle(handle) {
-		return "", Wrong
+	if err != nil || !isHandle(handle) || isEmptyText(handle) || isBare && !hasLetter(handle) {
+		return "", Wrong // a number alone may be any vendor's id
 	}
 	return "https://www.linkedin.com/" + page + "/" + strings.ToLower(handle), OK
 }

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -54,7 +55,7 @@ func spanOfList(list []any) (span, Verdict) {
 	case list[1] == nil:
 		return span{low: list[0], kind: open}, OK
 	case list[0] == nil:
-		return span{low: 0, high: list[1]}, OK
+		return span{}, Masked
 	default:
 		return span{low: list[0], high: list[1]}, OK
 	}
@@ -89,20 +90,26 @@ func spanOfText(text string) (span, Verdict) {
 }
 
 var (
-	endsInSuffix = regexp.MustCompile(`(?i)\d\s*([kmbt]|mm|mn|bn|thousand|million|billion|trillion)\b[^\d]*$`)
-	smallNumber  = regexp.MustCompile(`^[^\d]*\d{1,3}(?:\.\d+)?$`)
+	endsInSuffix = regexp.MustCompile(`(?i)(\d[\d,]*(?:\.\d+)?)\s*([kmbt]|mm|mn|bn|thousand|million|billion|trillion)\b[^\d]*$`)
+	smallNumber  = regexp.MustCompile(`^[^\d]*(\d{1,3}(?:\.\d+)?)$`)
 )
 
 // sharedSuffix is the low end, with the suffix of the high end where one suffix
-// stands for both ("$1-10M").
+// stands for both ("$1-10M"). In "251-1K" it would put the low end above.
 func (s span) sharedSuffix() any {
 	low, lowIsText := s.low.(string)
 	high, highIsText := s.high.(string)
-	if !lowIsText || !highIsText || !smallNumber.MatchString(low) {
+	if !lowIsText || !highIsText {
 		return s.low
 	}
-	if match := endsInSuffix.FindStringSubmatch(high); match != nil && strings.Trim(low, "$0. ") != "" {
-		return low + match[1]
+	from, to := smallNumber.FindStringSubmatch(low), endsInSuffix.FindStringSubmatch(high)
+	if from == nil || to == nil {
+		return s.low
 	}
-	return s.low
+	least, err1 := strconv.ParseFloat(from[1], 64)
+	most, err2 := strconv.ParseFloat(strings.ReplaceAll(to[1], ",", ""), 64)
+	if err1 != nil || err2 != nil || least == 0 || least >= most {
+		return s.low
+	}
+	return low + to[2]
 }

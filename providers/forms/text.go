@@ -24,7 +24,7 @@ var emptyTexts = map[string]bool{
 
 func isEmptyText(text string) bool {
 	text = strings.TrimSpace(text)
-	if len(text) <= len("not applicable") && emptyTexts[strings.ToLower(text)] {
+	if len(text) <= len("not applicable") && emptyTexts[strings.ToLower(text)] || text == "NaN" { // Nan is a name
 		return true
 	}
 	return !strings.ContainsFunc(text, func(r rune) bool {
@@ -88,8 +88,8 @@ func isInvisible(r rune) bool {
 func isBroken(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
 func line(text string, titleCase bool) (string, Verdict) {
-	text = foldSpace(text)
-	if utf8.RuneCountInString(text) > maxLine || isBroken(text) {
+	text = foldSpace(withoutEntities(text))
+	if utf8.RuneCountInString(text) > maxLine || isBroken(text) || isRefuse(text) {
 		return "", Wrong
 	}
 	if titleCase && text == strings.ToLower(text) {
@@ -103,12 +103,52 @@ func lowerLine(text string) (string, Verdict) {
 	return strings.ToLower(text), verdict
 }
 
-var markup = regexp.MustCompile(`<!--[^>]*-->|</?[a-zA-Z][^<>]*>`)
+func hasLetter(text string) bool { return strings.ContainsFunc(text, unicode.IsLetter) }
+
+// isRefuse tells whether a program left something of its own in a line: markup,
+// the print of an object, a place that a template did not fill.
+func isRefuse(line string) bool {
+	return strings.ContainsAny(line, "<[{") &&
+		(markup.MatchString(line) || strings.Contains(line, "[object ") || strings.Contains(line, "{{"))
+}
+
+var (
+	entity = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});`)
+	markup = regexp.MustCompile(`<!--[^>]*-->|</?[a-zA-Z][^<>]*>`)
+	// inline are the tags that stand inside words and sentences.
+	inline = regexp.MustCompile(`(?i)</?(?:a|abbr|b|big|code|em|font|i|mark|s|small|span|strong|sub|sup|u|wbr)\b[^<>]*>`)
+	// blanks are what markup leaves behind.
+	blanks = regexp.MustCompile(`[ \t]{2,}`)
+	// emphasis is Markdown's, which is no mask.
+	emphasis = regexp.MustCompile(`\*\*[^*\n]+\*\*`)
+)
+
+// withoutEntities decodes HTML's entities, complete ones only: "Q&reg" may be a
+// name.
+func withoutEntities(text string) string {
+	if !strings.Contains(text, "&") {
+		return text
+	}
+	return entity.ReplaceAllStringFunc(text, html.UnescapeString)
+}
+
+// withoutMarkup makes a blank of each tag that parts words, and nothing of
+// those within.
+func withoutMarkup(text string) string {
+	plain := markup.ReplaceAllString(inline.ReplaceAllString(text, ""), " ")
+	if plain != text {
+		plain = blanks.ReplaceAllString(plain, " ")
+	}
+	return plain
+}
 
 // longText makes plain text of at most maxLongText characters. Line breaks
 // stay.
 func longText(text string) (string, Verdict) {
-	text = html.UnescapeString(markup.ReplaceAllString(text, ""))
+	if isMasked(emphasis.ReplaceAllString(text, "")) {
+		return "", Masked
+	}
+	text = withoutEntities(withoutMarkup(text))
 	text = strings.Map(func(r rune) rune {
 		if isInvisible(r) && r != '\n' && r != '\t' {
 			return -1
