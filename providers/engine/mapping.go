@@ -160,7 +160,7 @@ func readList(found found) (enrich.Value, forms.Verdict, bool, bool) {
 	if verdict == forms.Empty && found.broken {
 		verdict = forms.Wrong
 	}
-	return value, verdict, found.sent || found.broken, verdict == forms.Wrong
+	return value, verdict, found.sent || found.broken, verdict == forms.Wrong || list.IsMixed()
 }
 
 // find finds the raw values of the source.

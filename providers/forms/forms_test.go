@@ -83,7 +83,7 @@ func TestNames(t *testing.T) {
 		ok("jan van der berg", "Jan van der Berg"), ok("LUDWIG VON BRAUN", "Ludwig von Braun"), ok("omar bin said", "Omar bin Said"),
 		ok("sean o'neil", "Sean O'Neil"), ok("SEAN O’NEIL", "Sean O’Neil"), ok("Sean O'Neil", "Sean O'Neil"), ok("Ian McDonald", "Ian McDonald"),
 		ok("marie-claire dupont", "Marie-Claire Dupont"), ok("j.r. smith", "J.R. Smith"), ok("josé álvarez", "José Álvarez"),
-		ok("  Anna \t Weber ", "Anna Weber"), ok("王小明", "王小明"), ok("li wei 3rd", "Li Wei 3rd"),
+		ok("  Anna \t Weber ", "Anna Weber"), ok("王小明", "王小明"), ok("li wei 3rd", "Li Wei 3rd"), ok("JOHN SMITH III", "John Smith III"),
 	)
 	check(t, "person.last_name", Context{}, ok("van der berg", "Van der Berg"), ok("de", "De"), ok("WEBER", "Weber"))
 }
@@ -139,6 +139,13 @@ func TestCountries(t *testing.T) {
 		ok("united states of america", "US"), ok("UK", "GB"), ok("Great Britain", "GB"), ok("England", "GB"), ok("South Korea", "KR"),
 		ok("Korea, Republic of", "KR"), ok("Czech Republic", "CZ"), ok("Côte d'Ivoire", "CI"), ok("Ivory Coast", "CI"), ok("The Netherlands", "NL"),
 		ok("Viet Nam", "VN"), ok("Türkiye", "TR"), ok("Turkey", "TR"), ok("Russian Federation", "RU"), ok("Hong Kong", "HK"), ok("UAE", "AE"),
+		ok("Korea (the Republic of)", "KR"), ok("Korea (Democratic People's Republic of)", "KP"), ok("Korea, South", "KR"), ok("North Korea", "KP"),
+		ok("Congo (Kinshasa)", "CD"), ok("Congo (the Democratic Republic of the)", "CD"), ok("Congo - Brazzaville", "CG"), ok("Republic of the Congo", "CG"),
+		ok("Virgin Islands (British)", "VG"), ok("Micronesia (Federated States of)", "FM"), ok("Iran (Islamic Republic of)", "IR"), ok("U.S.", "US"),
+		ok("United States of America (the)", "US"), ok("Trinidad & Tobago", "TT"), ok("Myanmar (Burma)", "MM"), ok("Macedonia, the former Yugoslav Republic of", "MK"),
+		ok("Sverige", "SE"), ok("Niger", "NE"), ok("Nigeria", "NG"), ok("Guinea", "GN"), ok("Equatorial Guinea", "GQ"), ok("Dominica", "DM"), ok("Georgia", "GE"),
+		not("Korea.", Wrong), not("Congo (the)", Wrong), not("Virgin Islands", Wrong), not("The Congo", Wrong), not("R.A.", Wrong), not("Georgia (US)", Wrong),
+		not("China (Shanghai)", Wrong), not("Sudan (South)", Wrong), not("Saint Martin", Wrong),
 		not("Korea", Wrong), not("Congo", Wrong), not("Atlantis", Wrong), not("XX", Wrong), not("RA", Wrong), not("EU", Wrong), not("Europe", Wrong),
 		not("America", Wrong), not("Netherlands Antilles", Wrong), not("Unknown", Empty), not("International", Wrong), not("NY", Wrong), not("CAL", Wrong),
 	)

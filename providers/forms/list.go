@@ -51,6 +51,9 @@ func (l *List) Add(raw any) {
 	}
 }
 
+// IsMixed tells whether there were elements that are not texts.
+func (l *List) IsMixed() bool { return l.wrong }
+
 // Value returns what was collected. Elements that are not texts make it Wrong
 // only when nothing else is there.
 func (l *List) Value() (enrich.Value, Verdict) {

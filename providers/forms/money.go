@@ -10,7 +10,7 @@ import (
 
 // amount matches one amount of money: a sign or code of US dollars, a number
 // with or without grouping, a suffix.
-var amount = regexp.MustCompile(`(?i)^(?:(us\$|usd|\$)\s*)?((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*(k|m|mm|mn|mio|b|bn|t|tn|thousand|million|billion|trillion)?\b\.?\s*(usd|us dollars|dollars)?$`)
+var amount = regexp.MustCompile(`(?i)^(?:(us\$|usd|\$)\s*)?((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*(k|m|mm|mn|mio|b|bn|t|tn|thousand|million|billion|trillion)?\b\.?\s*(usd|us dollars|dollars|\$)?$`)
 
 var moneySuffix = map[string]float64{
 	"": 1, "k": 1e3, "thousand": 1e3, "m": 1e6, "mm": 1e6, "mn": 1e6, "mio": 1e6, "million": 1e6,

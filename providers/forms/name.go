@@ -14,6 +14,9 @@ var particles = map[string]bool{
 	"van": true, "vom": true, "von": true, "y": true, "zu": true, "zum": true, "zur": true,
 }
 
+// generations are numbers that follow a name.
+var generations = map[string]bool{"ii": true, "iii": true, "iv": true}
+
 // personName title-cases a name that is written in one case; any other case is
 // its bearer's choice.
 func personName(text string) (string, Verdict) {
@@ -34,6 +37,10 @@ func isOneCase(text string) bool {
 func titled(text string) string {
 	words := strings.Split(text, " ")
 	for i, word := range words {
+		if i > 0 && i == len(words)-1 && generations[word] {
+			words[i] = strings.ToUpper(word)
+			continue
+		}
 		if i == 0 || i == len(words)-1 || !particles[word] {
 			words[i] = titledWord(word)
 		}
