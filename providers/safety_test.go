@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,17 +80,17 @@ func TestUnreadableAnswers(t *testing.T) {
 }
 
 func TestNoSilentSecondCall(t *testing.T) {
-	calls := 0
+	var calls atomic.Int64
 	fake := newFake(t, func(w http.ResponseWriter, r *http.Request) {
-		if calls++; calls > 1 {
+		if calls.Add(1) > 1 {
 			panic(http.ErrAbortHandler) // on a kept connection net/http would send the request again
 		}
 		answerWith(200, anna)(w, r)
 	})
 	vendor := vendorAt(t, fake.URL, plain)
 	vendor.Lookup(context.Background(), person(t))
-	if reply := vendor.Lookup(context.Background(), person(t)); reply.Outcome != enrich.Temporary || calls != 2 {
-		t.Errorf("%+v after %d calls", reply, calls)
+	if reply := vendor.Lookup(context.Background(), person(t)); reply.Outcome != enrich.Temporary || calls.Load() != 2 {
+		t.Errorf("%+v after %d calls", reply, calls.Load())
 	}
 }
 
