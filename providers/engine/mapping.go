@@ -101,11 +101,9 @@ func (m *mapper) find(mapping *mapping) finding {
 			result.Value, result.state = value, present
 			result.Confidence = m.confidence(source)
 			return result
-		case forms.Wrong:
+		case forms.Wrong, forms.Masked:
 			result.state = unknown
 			return result
-		case forms.Masked:
-			result.state = unknown
 		}
 		if !isSent && source.missing != missingIsAbsent && fallback != missingIsDrift {
 			fallback = source.missing

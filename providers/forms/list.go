@@ -37,6 +37,10 @@ func (l *List) Add(raw any) {
 		if isEmptyText(raw) {
 			return
 		}
+		if isMasked(raw) {
+			l.masked = true
+			return
+		}
 		text, verdict := lowerLine(raw)
 		if verdict != OK || len(l.items) >= maxItems {
 			l.wrong = true
@@ -54,16 +58,17 @@ func (l *List) Add(raw any) {
 // IsMixed tells whether there were elements that are not texts.
 func (l *List) IsMixed() bool { return l.wrong }
 
-// Value returns what was collected. Elements that are not texts make it Wrong
-// only when nothing else is there.
+// Value returns what was collected. One masked element makes the whole list
+// Masked, for what is hidden belongs to it; elements that are not texts make it
+// Wrong only when nothing else is there.
 func (l *List) Value() (enrich.Value, Verdict) {
 	switch {
+	case l.masked:
+		return enrich.Value{}, Masked
 	case len(l.items) > 0:
 		return enrich.ListValue(l.items), OK
 	case l.wrong:
 		return enrich.Value{}, Wrong
-	case l.masked:
-		return enrich.Value{}, Masked
 	default:
 		return enrich.Value{}, Empty
 	}

@@ -74,6 +74,9 @@ func moneyRange(raw any, currency string) (string, Verdict) {
 	if verdict != OK {
 		return "", verdict
 	}
+	if isDollars(ends.low) || isDollars(ends.high) {
+		currency = "USD" // a sign at one end holds for both
+	}
 	from, verdict := bound(ends.sharedSuffix(), currency)
 	if verdict != OK {
 		return "", verdict
@@ -96,6 +99,13 @@ func moneyRange(raw any, currency string) (string, Verdict) {
 	default:
 		return strconv.FormatInt(from, 10) + "-" + strconv.FormatInt(to, 10), OK
 	}
+}
+
+// isDollars tells whether an amount has the sign or code of US dollars.
+func isDollars(raw any) bool {
+	text, _ := raw.(string)
+	match := amount.FindStringSubmatch(foldSpace(text))
+	return match != nil && match[1]+match[4] != ""
 }
 
 func emptyIf(empty bool) Verdict {

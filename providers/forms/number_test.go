@@ -54,8 +54,10 @@ func TestRevenue(t *testing.T) {
 		ok("$1-10M", "1000000-10000000"), ok("$0-$1M", "0-1000000"), ok("<$1M", "0-1000000"), ok([]any{1000000000, nil}, "1000000000+"), ok("over $1B", "1000000000+"),
 		ok("$500-1M", "500-1000000"), ok("$1-1.5M", "1000000-1500000"), not([]any{nil, 10000000}, Masked),
 		ok("1,000,000 - 10,000,000", "1000000-10000000"), ok("$500K-$1M", "500000-1000000"), ok("$1M - $10M USD", "1000000-10000000"),
-		not("€1M-€10M", Wrong), not("$10M-$1M", Wrong), not("$1.5M", Wrong), not(5, Wrong), not([]any{0, 0}, Empty), not(nil, Empty), not("0", Empty), not([]any{}, Empty),
+		not("€1M-€10M", Wrong), not("€1M-10M", Wrong), not("$1M-€10M", Wrong), not("1M-10M EUR", Wrong), not("$10M-$1M", Wrong), not("$1.5M", Wrong), not(5, Wrong), not([]any{0, 0}, Empty), not(nil, Empty), not("0", Empty), not([]any{}, Empty),
 	)
+	check(t, "company.revenue_range", Context{},
+		ok("$1M-10M", "1000000-10000000"), ok("$1-10M", "1000000-10000000"), ok("1M-10M USD", "1000000-10000000"), not("1M-10M", Wrong), not([]any{1000000, 10000000}, Wrong))
 }
 
 func TestWords(t *testing.T) {
@@ -102,6 +104,10 @@ func TestLists(t *testing.T) {
 		{[]any{map[string]any{"title": "x"}}, `null`, Wrong},
 		{[]any{7}, `null`, Wrong},
 		{[]any{true}, `null`, Masked},
+		{[]any{"R***s", "***"}, `null`, Masked},
+		{[]any{"Go", "R***s"}, `null`, Masked},
+		{[]any{"Go", "[object Object]", "0x"}, `["0x","go"]`, OK},
+		{[]any{"<b>"}, `null`, Wrong},
 		{[]any{nil, "n/a"}, `null`, Empty},
 		{nil, `null`, Empty},
 	} {
