@@ -43,19 +43,23 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// lackPlaces asks for places, but not more often than they can move between
-// replicas.
-func (s *shared) lackPlaces(now time.Time, c *class, _ demand) time.Time {
+// lackPlaces asks for places. After fewer were allowed than asked for, it asks no
+// more often than places can move between replicas.
+func (s *shared) lackPlaces(now time.Time, c *class, p *places) time.Time {
 	next := s.orders.last.Add(s.config.Redis.Lease / 2)
-	if now.Before(next) {
+	if p.denied && now.Before(next) {
 		return next
 	}
-	s.book(now, c)
-	return never
+	if s.mayAsk(now) {
+		o := s.order(now, c, 1)
+		o.Want = 0 // calls are booked when there is a place for them
+		s.send(o, c)
+	}
+	return s.away.wake(now)
 }
 
 // bookAhead books the next lease while the last calls of this one are spent.
-func (s *shared) bookAhead(now time.Time, c *class, _ demand) {
+func (s *shared) bookAhead(now time.Time, c *class) {
 	b := &c.booked
 	// The caller who is being served still counts as waiting.
 	want := c.waiting() - b.held() - 1

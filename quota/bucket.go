@@ -43,11 +43,13 @@ func bucketRate(r rule, guard time.Duration) rate.Limit {
 	return rate.Limit(min(r.perSecond(), slowest))
 }
 
+// bucketHold is how many tokens stay: for what is late by the guard, and because
+// a large burst takes its time to leave.
 func bucketHold(r rule, guard time.Duration) int64 {
 	if guard == 0 {
 		return 0
 	}
-	return 1 + int64(math.Ceil(r.perSecond()*guard.Seconds()))
+	return 1 + int64(math.Ceil(r.perSecond()*guard.Seconds())) + r.Burst/20
 }
 
 func (b *bucket) ready(now time.Time, n int64, d demand) (time.Time, bool) {

@@ -25,7 +25,7 @@ type Config struct {
 	// vendor's clock: so long before and after the edge of a window a call
 	// counts in both. Longer wastes a little of short windows; shorter risks
 	// refusals. It grows by itself when a vendor refuses what should have been
-	// allowed. Default 80ms; negative: none.
+	// allowed. Default 100ms; negative: none.
 	Guard time.Duration `yaml:"guard"`
 	// Reserve is the part of every limit, from 0 to 0.5, that is kept for the
 	// interactive lane while interactive callers are about; it shrinks as the
@@ -67,7 +67,7 @@ type Cap struct {
 // WithDefaults returns c with its zero fields set.
 func (c Config) WithDefaults() Config {
 	setDefault(&c.Replicas, 1)
-	setDefault(&c.Guard, 80*time.Millisecond)
+	setDefault(&c.Guard, 100*time.Millisecond)
 	setDefault(&c.Reserve, 0.1)
 	setDefault(&c.MaxWaiting, 1<<15)
 	setDefault(&c.MaxCall, 5*time.Minute)

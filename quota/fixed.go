@@ -96,10 +96,21 @@ func (f *fixed) ready(now time.Time, n int64, d demand) (time.Time, bool) {
 	if at := f.spare(now, left-n, d); at.After(now) {
 		return at, false
 	}
-	if at := f.paced.Add(f.gap(now, n, d)); at.After(now) {
+	gap := f.gap(now, n, d)
+	if at := f.paced.Add(gap); at.After(now) {
+		return at, false
+	}
+	if at := f.start.Add(f.lead()); gap == 0 && f.before+n > f.amount() && now.Before(at) {
 		return at, false
 	}
 	return now, true
+}
+
+// lead is how long after the beginning of a window, when the one before was
+// spent, many calls may begin at once. If the vendor's clock is further behind
+// than the guard, an even pace meets few refusals, a crowd meets many.
+func (f *fixed) lead() time.Duration {
+	return max(f.margin(), min(f.end.Sub(f.start)*7/20, 350*time.Millisecond))
 }
 
 // spare is when the reserve has shrunk so far that rest units cover it.

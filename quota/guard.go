@@ -2,9 +2,9 @@ package quota
 
 import "time"
 
-// guard is the doubt about when a call counts at the vendor. It doubles when
-// the vendor refuses what should have been allowed, and goes back by half for
-// every hour without surprise.
+// guard is the doubt about when a call counts at the vendor. It grows to the
+// double and a bit when the vendor refuses what should have been allowed, and
+// goes back by half for every hour without surprise.
 type guard struct {
 	configured time.Duration
 	now        time.Duration
@@ -12,20 +12,21 @@ type guard struct {
 }
 
 const (
-	// firstGuard is where a guard begins to grow that was configured as none.
-	firstGuard = 20 * time.Millisecond
+	// guardStep is by how much more than the double a guard grows: clocks are
+	// often wrong by a quarter of a second.
+	guardStep = 150 * time.Millisecond
 	// oneSurprise is how long further surprises count as the same.
 	oneSurprise = time.Second
 	// calmAfter is how long without surprise before a guard shrinks.
 	calmAfter = time.Hour
 )
 
-// grow doubles the guard, and tells whether it changed.
+// grow enlarges the guard, and tells whether it changed.
 func (g *guard) grow(now time.Time) bool {
 	if now.Sub(g.changed) < oneSurprise {
 		return false
 	}
-	g.now, g.changed = min(2*max(g.now, firstGuard/2), maxGuard), now
+	g.now, g.changed = min(2*g.now+guardStep, maxGuard), now
 	return true
 }
 

@@ -244,7 +244,7 @@ func (k *Keeper) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), redisPatience)
 	defer cancel()
 	k.money.giveBack(ctx, true)
-	err := errors.Join(k.pauses.Close(), k.redis.Close())
+	err := k.pauses.Close()
 	k.tending.Wait()
-	return err
+	return errors.Join(err, k.redis.Close())
 }

@@ -34,7 +34,7 @@ func (s *shared) learn(began, now time.Time, o order, c *class, r reply, err err
 		p.lefts, p.memos = r.lefts, r.memos
 		for i := range s.slots {
 			if s.slots[i].local != nil {
-				s.slots[i].allowed = r.allowed[i]
+				s.slots[i].allowed, s.slots[i].denied = r.allowed[i], r.allowed[i] < o.Places[i]
 			}
 		}
 	}

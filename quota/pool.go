@@ -28,6 +28,7 @@ func (p *pool) server(t time.Time) int64 { return p.micros + t.Sub(p.at).Microse
 type places struct {
 	local   *slots // nil: the limit is no concurrency
 	allowed int64
+	denied  bool // fewer are allowed than were asked for
 	// told is how many are in use as Redis is being told; -1: no order is under
 	// way. Until the answer comes no more are used, because the rest may be
 	// given to another replica.

@@ -19,7 +19,7 @@ func (k *Keeper) bank() bank {
 
 // tend warns of a Redis that may forget, and gives unused money back.
 func (k *Keeper) tend(ctx context.Context) {
-	warnOfEviction(ctx, k.redis, k.log)
+	warnOfEviction(context.WithoutCancel(ctx), k.redis, k.log)
 	ticker := time.NewTicker(idlePurse)
 	defer ticker.Stop()
 	for {

@@ -103,7 +103,7 @@ func (s *shared) take(now time.Time, c *class, d demand) (what spent, wake, not 
 	units := s.units(c)
 	for i := range s.slots {
 		if p := &s.slots[i]; p.local != nil && units[i] > 0 && !p.free(now) {
-			return spent{}, s.lackPlaces(now, c, d), time.Time{}, false
+			return spent{}, s.lackPlaces(now, c, p), time.Time{}, false
 		}
 	}
 	what = spent{at: now, class: c}
@@ -113,7 +113,7 @@ func (s *shared) take(now time.Time, c *class, d demand) (what spent, wake, not 
 		switch {
 		case !due.After(now):
 			what.lease = c.booked.take()
-			s.bookAhead(now, c, d)
+			s.bookAhead(now, c)
 		case due.Equal(never) && s.away.spend(now):
 			s.orders.spentAlone(s.pool.server(now), units)
 		default:

@@ -64,7 +64,8 @@ const (
 	// reserveMemory is for how long after the last interactive caller a
 	// reserve is kept, at least.
 	reserveMemory = 10 * time.Minute
-	// reserveGrace is for how long a start counts as an interactive caller.
+	// reserveGrace is for how long a start counts as an interactive caller, at
+	// most.
 	reserveGrace = time.Minute
 	// reserveFrom is the least amount of a limit that can spare some calls.
 	reserveFrom = 20
@@ -80,10 +81,10 @@ func (d demand) keep(now time.Time, amount int64, length time.Duration) float64 
 	return float64(amount)*d.reserve + 2
 }
 
-// keepFixed is keep for a window that does not refill before its end. For the
-// first minute, when nobody knows yet who will come, somebody may.
+// keepFixed is keep for a window that does not refill before its end. At first,
+// when nobody knows yet who will come, somebody may.
 func (d demand) keepFixed(now time.Time, amount int64, length time.Duration) float64 {
-	if now.Sub(d.born) < reserveGrace {
+	if now.Sub(d.born) < min(reserveGrace, length) {
 		d.interactive = now
 	}
 	return d.keep(now, amount, length)

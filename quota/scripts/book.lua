@@ -92,7 +92,7 @@ local o = {
 -- leave of it.
 function o.kept(amount, length, fresh)
   local calm = now - last_interactive
-  if fresh and now - tonumber(state.born) < 60e6 then calm = 0 end
+  if fresh and now - tonumber(state.born) < math.min(60e6, length) then calm = 0 end
   if amount < 20 or order.reserve <= 0 or calm >= math.max(600e6, length) then return 0 end
   return amount * order.reserve + 2
 end

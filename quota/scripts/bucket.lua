@@ -9,7 +9,7 @@ function shapes.token_bucket.load(l, o)
     tokens = b[1] or l.burst, last = b[2] or now, borrowed = {},
   }
   w.hold = 0
-  if o.guard > 0 then w.hold = 1 + math.ceil(w.rate * o.guard) end
+  if o.guard > 0 then w.hold = 1 + math.ceil(w.rate * o.guard) + math.floor(l.burst / 20) end
   w.pace = math.min(w.rate, l.burst / (1 / w.rate + o.base_guard))
   if w.last < now then
     w.tokens, w.last = w.tokens + (now - w.last) * w.pace, now

@@ -78,7 +78,13 @@ function shapes.fixed.when(w, t, u, o)
     t = v.start + math.floor((v.stop - v.start) * (1 - (rest + 1) / full)) + 1
     if t >= v.stop then return t end
   end
-  if w.paced > t and w.paced < v.stop and (gap_at(w, v, t, u, o)) > 0 then t = w.paced end
+  local gap = gap_at(w, v, t, u, o)
+  if gap > 0 then
+    if w.paced > t and w.paced < v.stop then t = w.paced end
+  elseif v.before + u > v.amount then
+    -- A crowd waits longer after the edge than calls at an even pace.
+    t = math.max(t, v.start + math.max(v.margin, math.min((v.stop - v.start) * 7 / 20, 350000)))
+  end
   return math.ceil(t)
 end
 

@@ -61,9 +61,9 @@ local function pause_now()
   return till, reason
 end
 
--- A surprise doubles the guard, once for all refusals of about the same time.
+-- A surprise makes the guard grow, once for all refusals of about the same time.
 local function grow_guard(configured)
   local grown = numbers(state.guard)
   if grown[2] and now - grown[2] < 1e6 then return end
-  put('guard', int(math.min(5e6, 2 * math.max(guard_now(configured), 10000))) .. ' ' .. int(now))
+  put('guard', int(math.min(5e6, 2 * guard_now(configured) + 150000)) .. ' ' .. int(now))
 end
