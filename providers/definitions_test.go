@@ -2,6 +2,8 @@ package providers
 
 import (
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -41,5 +43,32 @@ func TestDefinitionNamesListEveryFile(t *testing.T) {
 func TestOddities(t *testing.T) {
 	if err := Check(NewLibrary("testdata/oddities"), "odd"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestBlindExchanges replays cases that were written from the vendors' facts
+// alone, without the definitions at hand, so that they err in other places.
+func TestBlindExchanges(t *testing.T) {
+	files, err := filepath.Glob("testdata/blind/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files", err)
+	}
+	library := NewLibrary("")
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cases, err := ReadCases(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, result := range Replay(library, cases) {
+				for _, difference := range result.Differences(cases[i].Expect) {
+					t.Errorf("%s: %s", result.Name, difference)
+				}
+			}
+		})
 	}
 }
