@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
@@ -14,7 +13,9 @@ import (
 func TestSpansTellTheStoryWithoutTheAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spans := tracetest.NewSpanRecorder()
-		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
+		usual := tracer
+		tracer = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test")
+		defer func() { tracer = usual }()
 		service, _ := newService(t, knows)
 		mustEnrich(t, service, titleOfJane)
 		if _, err := service.Enrich(t.Context(), Request{Email: "jane.doe@acme.example@"}); err == nil {
