@@ -7,9 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 
 	"github.com/enrichd/enrichd/cache"
 	"github.com/enrichd/enrichd/email"
@@ -39,10 +38,8 @@ type Log struct {
 	Level slog.Level `yaml:"level"`
 }
 
-// problems joins what the packages find wrong with their parts, each with the
-// line of its field.
-func (c Config) problems(file string, body ast.Node) error {
-	var all []error
+// problems lists what the packages find wrong with their parts.
+func (c Config) problems() (all []Problem) {
 	for _, part := range []struct {
 		path  string
 		found []error
@@ -56,24 +53,45 @@ func (c Config) problems(file string, body ast.Node) error {
 		{"providers", unjoin(c.Providers.Validate())},
 	} {
 		for _, problem := range part.found {
-			field, text, named := strings.Cut(problem.Error(), ": ")
-			if !named {
-				field, text = "", problem.Error()
-			}
-			path := strings.TrimSuffix(fmt.Sprintf("%s.%s", part.path, field), ".")
-			all = append(all, Problem{File: file, Line: lineOf(body, path), Path: path, Text: text})
+			all = append(all, fieldProblem(part.path, problem.Error()))
 		}
 	}
-	return errors.Join(all...)
+	return append(all, c.relations()...)
 }
 
-// unjoin returns the errors that errors.Join made one.
-func unjoin(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
+// fieldName is how the packages begin what they say about a field, or about a
+// part of one.
+var fieldName = regexp.MustCompile(`^([a-z_]+(?:\[[0-9]+\]|\.[a-z_]+)*): `)
+
+// fieldProblem takes the names of fields off a message.
+func fieldProblem(path, text string) Problem {
+	for {
+		name := fieldName.FindStringSubmatch(text)
+		if name == nil {
+			return Problem{Path: path, Text: text}
+		}
+		path, text = path+"."+name[1], text[len(name[0]):]
 	}
-	if err != nil {
-		return []error{err}
+}
+
+// unjoin returns the errors that errors.Join made one, each with what was put
+// before them together.
+func unjoin(err error) (all []error) {
+	if err == nil {
+		return nil
 	}
-	return nil
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		joined, ok := inner.(interface{ Unwrap() []error })
+		before, whole := strings.CutSuffix(err.Error(), inner.Error())
+		if !ok || !whole {
+			continue
+		}
+		for _, one := range joined.Unwrap() {
+			for _, flat := range unjoin(one) {
+				all = append(all, fmt.Errorf("%s%w", before, flat))
+			}
+		}
+		return all
+	}
+	return []error{err}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,23 @@ func TestBrokenFiles(t *testing.T) {
 		"not_yaml.yaml":         {"not_yaml.yaml:"},
 		"missing_variable.yaml": {"missing_variable.yaml:2: server.grpc: the environment has no variable ENRICHD_TEST_UNSET", "missing_variable.yaml:3: server.http: "},
 		"two_documents.yaml":    {"two_documents.yaml: "},
+		"several_types.yaml": {
+			":1: log.level: must be one of debug", ":3: server.max_message_bytes: must be a whole number", ":4: server.drain_timeout: must be a time",
+			":5: server.allow_remote: must be true or false", ":6: server.htpp: is unknown; there are grpc, http, ", ":7: server.grpc: must be one piece of text",
+			":9: answers.retry_budget: must be a time", ":10: answers.freshness.attributes: must be a mapping", ":11: cache: must be a mapping",
+			":13: quota.reserve: must be a number", ":14: quota.replicas: must be a whole number", ":15: quota.caps: must be a list", ":16: surprise: is unknown",
+		},
+		"duplicate_key.yaml": {":4: server.grpc: stands here a second time", ":6: server: stands here a second time"},
+		"anchors.yaml":       {":1: server: anchors", ":3: cache: anchors", ":4: email.fold: anchors", "quota: has a key that is not a plain name"},
+		"secrets.yaml": {
+			":3: cache.redis.password: /dev/zero is not a regular file", ":4: cache.redis.username: what ${ENRICHD_TEST_LINES} stands for has several lines",
+			":5: cache.redis.master: ${ is not closed", ":6: cache.redis.prefix: what stands in", ":7: cache.redis.sentinel_username: testdata is not a regular file",
+			":8: cache.redis.sentinel_password: stat testdata/../testdata/no-such-file",
+		},
+		"listeners.yaml":                    {":2: server.grpc: the port", ":3: server.http: the port", ":3: server.http: is the address of server.grpc"},
+		"two_mistakes_in_one_provider.yaml": {`:4: providers.list[0].credentials: hunter has no "api_kye"`, `:7: providers.list[0].settings: hunter has no "nothing"`},
 	}
+	t.Setenv("ENRICHD_TEST_LINES", "first\nsecond, secret")
 	files, err := os.ReadDir("testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +109,118 @@ func TestBrokenFiles(t *testing.T) {
 					t.Errorf("the error lacks %q:\n%v", want, err)
 				}
 			}
+			if strings.Contains(err.Error(), "secret,") || strings.Contains(err.Error(), ", secret") {
+				t.Errorf("the error holds a secret:\n%v", err)
+			}
 		})
 	}
+}
+
+// TestHugeAndDeepFilesAreRefusedAtOnce gives files that take a YAML parser
+// seconds and gigabytes.
+func TestHugeAndDeepFilesAreRefusedAtOnce(t *testing.T) {
+	for name, text := range map[string]string{
+		"brackets":       strings.Repeat("[", 40<<10),
+		"a MB of them":   strings.Repeat("[", 1<<20),
+		"braces":         strings.Repeat("{a: ", 20<<10),
+		"dashes":         strings.Repeat("- ", 40<<10),
+		"question marks": strings.Repeat("? ", 40<<10),
+		"many keys":      strings.Repeat("a: b\n", 100<<10),
+		"too long":       strings.Repeat("# comment\n", 200<<10),
+		"aliases":        "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nserver: *c\n",
+		"NUL":            "log: {level: info}\x00",
+		"not UTF-8":      "log: {level: \xff}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, err := Parse("deep.yaml", []byte(text)); err == nil {
+				t.Error("no error")
+			} else if len(err.Error()) > 2000 {
+				t.Errorf("an error of %d bytes", len(err.Error()))
+			}
+			runtime.ReadMemStats(&after)
+			if took := after.TotalAlloc - before.TotalAlloc; took > 200<<20 {
+				t.Errorf("took %d MB", took>>20)
+			}
+		})
+	}
+	if _, err := Load("/dev/zero"); err == nil {
+		t.Error("a device without an end was read")
+	}
+}
+
+// TestSecretsArePutInAsTheyAre covers texts that YAML alone would read as
+// numbers, and what is meant literally.
+func TestSecretsArePutInAsTheyAre(t *testing.T) {
+	t.Setenv("ENRICHD_TEST_NUMBER", "0123")
+	t.Setenv("ENRICHD_TEST_DB", "3")
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(" two words: \"x\" # $ \r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := Parse("secrets.yaml", []byte(`
+cache:
+  redis:
+    addresses: [127.0.0.1:6379]
+    pepper: 12345678901234567890
+    username: ${ENRICHD_TEST_NUMBER}
+    password: ${file:`+path+`}
+    sentinel_password: $${NOT_A_VARIABLE} costs 5$
+    sentinel_username: 1e5
+    db: ${ENRICHD_TEST_DB}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	redis := loaded.Cache.Redis
+	for got, want := range map[string]string{
+		redis.Pepper: "12345678901234567890", redis.Username: "0123", redis.Password: ` two words: "x" # $ `,
+		redis.SentinelPassword: "${NOT_A_VARIABLE} costs 5$", redis.SentinelUsername: "1e5",
+	} {
+		if got != want {
+			t.Errorf("read %q, want %q", got, want)
+		}
+	}
+	if redis.DB != 3 {
+		t.Errorf("db = %d, want 3", redis.DB)
+	}
+	if err := os.WriteFile(path, make([]byte, mostSecret+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := expand("${file:" + path + "}"); err == nil || !strings.Contains(err.Error(), "longer") {
+		t.Errorf("a long secret: %v", err)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	for text, want := range map[string]int{
+		"server: {drain_timeout: 5s}":      1,
+		"answers: {retry_budget: 10m}":     1,
+		"server: {drain_timeout: 1m}":      0,
+		"answers: {retry_budget: 20s}":     0,
+		"server: {drain_timeout: 45000ms}": 0,
+	} {
+		loaded, err := Parse("warned.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := loaded.Warnings(); len(got) != want {
+			t.Errorf("%q: %q, want %d warnings", text, got, want)
+		}
+	}
+}
+
+// FuzzParse checks that no text makes the reading panic, whatever the YAML
+// library does.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"server: {grpc: x}", "a: &x [*x]", "- - ? : -", "%YAML 1.2\n---\nlog: {level: info}", "cache:\n  redis: |\n    x\n", "<<: *a", "? [a]\n: b", "'", "a: !!binary x", "quota: {caps: [{day: 1}]}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "definition") || strings.Contains(text, "file") || strings.Contains(text, "folder") {
+			t.Skip("would read files")
+		}
+		_, _ = Parse("fuzz.yaml", []byte(text))
+	})
 }

@@ -1,22 +1,35 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"regexp"
-	"strings"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// The bounds of a file. They leave room for any real one, and keep a broken one
+// from taking all memory.
+const (
+	mostBytes  = 1 << 20
+	mostMarks  = 100_000 // bytes with a meaning in YAML, such as [ and :
+	mostTokens = 50_000
+	mostDepth  = 64 // of lists and mappings in each other
 )
 
 // Problem is one thing in a configuration that cannot be obeyed.
 type Problem struct {
 	File string
 	Line int    // 0 when the file does not mention the field
-	Path string // the field, such as "cache.redis.address"; empty for the file
+	Path string // the field, such as "cache.redis.addresses[0]"; empty for the file
 	Text string
 }
 
@@ -35,7 +48,12 @@ func (p Problem) Error() string {
 // Load reads the file at path over the defaults. The error joins a [Problem]
 // for everything that is wrong with it.
 func Load(path string) (Config, error) {
-	text, err := os.ReadFile(path)
+	file, err := os.Open(path)
+	if err != nil {
+		return Config{}, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
 	if err != nil {
 		return Config{}, err
 	}
@@ -44,30 +62,87 @@ func Load(path string) (Config, error) {
 
 // Parse reads a configuration from the text of the named file.
 func Parse(file string, text []byte) (Config, error) {
-	document, err := parser.ParseBytes(text, 0)
+	body, err := parse(file, text)
 	if err != nil {
-		return Config{}, syntaxProblem(file, err)
-	}
-	var config Config
-	if len(document.Docs) == 0 || document.Docs[0].Body == nil {
-		return config, config.problems(file, nil)
-	}
-	if len(document.Docs) > 1 {
-		return Config{}, Problem{File: file, Text: "holds more than one document"}
-	}
-	body := document.Docs[0].Body
-	secrets := expander{file: file}
-	ast.Walk(&secrets, body)
-	if len(secrets.problems) > 0 {
-		return Config{}, errors.Join(secrets.problems...)
-	}
-	if err := yaml.NodeToValue(body, &config, yaml.Strict()); err != nil {
-		return Config{}, syntaxProblem(file, err)
-	}
-	if err := config.problems(file, body); err != nil {
 		return Config{}, err
 	}
-	return config, nil
+	config, read := decode(body)
+	problems := append(read.problems, read.beside(config.problems())...)
+	if len(problems) == 0 {
+		return config, nil
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Line - b.Line })
+	var all []error
+	for _, problem := range problems {
+		problem.File = file
+		all = append(all, problem)
+	}
+	return Config{}, errors.Join(all...)
+}
+
+// parse returns the document of a file, nil when it is empty.
+func parse(file string, text []byte) (ast.Node, error) {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // as some editors write it
+	switch {
+	case len(text) > mostBytes:
+		return nil, Problem{File: file, Text: fmt.Sprintf("is longer than %d bytes", mostBytes)}
+	case !utf8.Valid(text) || slices.Contains(text, 0):
+		return nil, Problem{File: file, Text: "is not UTF-8 text"}
+	case marks(text) > mostMarks:
+		return nil, Problem{File: file, Text: "is too large a structure"}
+	}
+	tokens := lexer.Tokenize(string(text))
+	if len(tokens) > mostTokens {
+		return nil, Problem{File: file, Text: "is too large a structure"}
+	}
+	if at := tooDeep(tokens); at != nil {
+		return nil, Problem{File: file, Line: at.Position.Line, Text: fmt.Sprintf("nests deeper than %d levels", mostDepth)}
+	}
+	document, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // decode reports them all
+	switch {
+	case err != nil:
+		return nil, syntaxProblem(file, err)
+	case len(document.Docs) == 0:
+		return nil, nil
+	case len(document.Docs) > 1:
+		return nil, Problem{File: file, Text: "holds more than one document"}
+	}
+	return document.Docs[0].Body, nil
+}
+
+func marks(text []byte) (count int) {
+	for _, b := range text {
+		switch b {
+		case '[', ']', '{', '}', ':', '-', '?', ',', '&', '*', '!':
+			count++
+		}
+	}
+	return count
+}
+
+// tooDeep returns the token that goes too deep; nil when none does. The parser
+// takes time that grows with the square of the depth.
+func tooDeep(tokens token.Tokens) *token.Token {
+	flow, run := 0, 0
+	for i, t := range tokens {
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			flow++
+		case token.MappingEndType, token.SequenceEndType:
+			flow--
+		}
+		nests := t.Type == token.SequenceEntryType || t.Type == token.MappingKeyType
+		switch {
+		case nests && i > 0 && tokens[i-1].Position.Line == t.Position.Line:
+			run++ // a list in a list
+		case nests:
+			run = 1
+		}
+		if flow+run > mostDepth {
+			return t
+		}
+	}
+	return nil
 }
 
 // syntaxProblem is an error of the YAML library with its position. Its long
@@ -77,64 +152,5 @@ func syntaxProblem(file string, err error) error {
 	if errors.As(err, &positioned) && positioned.GetToken() != nil {
 		return Problem{File: file, Line: positioned.GetToken().Position.Line, Text: positioned.GetMessage()}
 	}
-	return Problem{File: file, Text: err.Error()}
-}
-
-// variable matches ${NAME} and ${file:PATH} in a value.
-var variable = regexp.MustCompile(`\$\{(file:)?([^}]+)\}`)
-
-// expander replaces ${NAME} by the environment's value and ${file:PATH} by what
-// the file holds, without its last line break, so that secrets need not stand
-// in the configuration.
-type expander struct {
-	file     string
-	problems []error
-}
-
-// Visit expands one node.
-func (e *expander) Visit(node ast.Node) ast.Visitor {
-	text, ok := node.(*ast.StringNode)
-	if !ok {
-		return e
-	}
-	text.Value = variable.ReplaceAllStringFunc(text.Value, func(match string) string {
-		groups := variable.FindStringSubmatch(match)
-		value, err := lookUp(groups[1] != "", groups[2])
-		if err != nil {
-			e.problems = append(e.problems, Problem{
-				File: e.file, Line: node.GetToken().Position.Line,
-				Path: strings.TrimPrefix(node.GetPath(), "$."), Text: err.Error(),
-			})
-		}
-		return value
-	})
-	return e
-}
-
-func lookUp(isFile bool, name string) (string, error) {
-	if isFile {
-		secret, err := os.ReadFile(name)
-		return strings.TrimRight(string(secret), "\r\n"), err
-	}
-	value, ok := os.LookupEnv(name)
-	if !ok {
-		return "", fmt.Errorf("the environment has no variable %s", name)
-	}
-	return value, nil
-}
-
-// lineOf returns the line of a field in the document, 0 if it is not there.
-func lineOf(body ast.Node, path string) int {
-	if body == nil {
-		return 0
-	}
-	found, err := yaml.PathString("$." + path)
-	if err != nil {
-		return 0
-	}
-	node, err := found.FilterNode(body)
-	if err != nil || node == nil {
-		return 0
-	}
-	return node.GetToken().Position.Line
+	return Problem{File: file, Text: "is not YAML"}
 }
