@@ -144,7 +144,8 @@ const (
 	Outcome_OUTCOME_COMPLETE Outcome = 1
 	// Some have.
 	Outcome_OUTCOME_PARTIAL Outcome = 2
-	// None has, and no vendor failed: nothing is known.
+	// None has, and no vendor failed. The gaps say of each whether the vendors
+	// have nothing or nobody was asked.
 	Outcome_OUTCOME_NOT_FOUND Outcome = 3
 )
 
@@ -308,7 +309,8 @@ type EnrichRequest struct {
 	//	*EnrichRequest_Domain
 	Subject isEnrichRequest_Subject `protobuf_oneof:"subject"`
 	// What is wanted, as paths over person and company: "person.title",
-	// "company". Empty: all that the account may see.
+	// "company". Empty: all that the account may see. JSON writes the paths in
+	// one string and in lowerCamelCase: "person.linkedinUrl,company".
 	Fields *fieldmaskpb.FieldMask `protobuf:"bytes,3,opt,name=fields,proto3" json:"fields,omitempty"`
 	// How urgent it is. Unset: interactive.
 	Lane Lane `protobuf:"varint,4,opt,name=lane,proto3,enum=enrich.v1.Lane" json:"lane,omitempty"`
@@ -317,14 +319,16 @@ type EnrichRequest struct {
 	// deadline of the call wins.
 	Budget *durationpb.Duration `protobuf:"bytes,5,opt,name=budget,proto3" json:"budget,omitempty"`
 	// Facts older than this are asked for again. Unset: as fresh as the
-	// contract's freshness of each attribute says.
+	// contract's freshness of each attribute says. 0: no fact is that young, so
+	// it means CACHE_POLICY_REFRESH, unless cache is CACHE_POLICY_ONLY.
 	MaxAge *durationpb.Duration `protobuf:"bytes,6,opt,name=max_age,json=maxAge,proto3" json:"max_age,omitempty"`
 	// The most that vendors may charge for this answer, in millionths of the
 	// price list's currency. 0: only what costs nothing. Unset: no cap.
 	MaxCostMicros *int64 `protobuf:"varint,7,opt,name=max_cost_micros,json=maxCostMicros,proto3,oneof" json:"max_cost_micros,omitempty"`
 	// How the caches are used.
 	Cache CachePolicy `protobuf:"varint,8,opt,name=cache,proto3,enum=enrich.v1.CachePolicy" json:"cache,omitempty"`
-	// Why the caller may process this person's data.
+	// Why the caller may process this person's data. Only its form is checked so
+	// far: it is neither kept nor weighed.
 	Consent *Consent `protobuf:"bytes,9,opt,name=consent,proto3" json:"consent,omitempty"`
 	// Travels to every vendor that can carry it. Unset: sha256 over the
 	// normalized address and the UTC day.

@@ -34,9 +34,12 @@ type EnrichServiceClient interface {
 	// rest, inside one retry budget. "The vendors do not know" is an answer.
 	//
 	// Errors: InvalidArgument (BadRequest names field and reason),
-	// ResourceExhausted (RetryInfo: when a provider is ready, or ErrorInfo
-	// MONEY_CAP), Unavailable (RetryInfo), FailedPrecondition (the operator must
-	// act), DeadlineExceeded (the budget was too short), Internal (request id).
+	// PermissionDenied (another caller may ask this), ResourceExhausted (RetryInfo:
+	// when a provider is ready; or ErrorInfo's reason is out_of_money: the cap is
+	// too low), Unavailable (RetryInfo: vendors fail, or too much is under way
+	// here), FailedPrecondition (the operator must act), DeadlineExceeded (the
+	// budget was too short), Internal. ErrorInfo's metadata has the request_id
+	// that the service's log has.
 	Enrich(ctx context.Context, in *EnrichRequest, opts ...grpc.CallOption) (*EnrichResponse, error)
 }
 
@@ -68,9 +71,12 @@ type EnrichServiceServer interface {
 	// rest, inside one retry budget. "The vendors do not know" is an answer.
 	//
 	// Errors: InvalidArgument (BadRequest names field and reason),
-	// ResourceExhausted (RetryInfo: when a provider is ready, or ErrorInfo
-	// MONEY_CAP), Unavailable (RetryInfo), FailedPrecondition (the operator must
-	// act), DeadlineExceeded (the budget was too short), Internal (request id).
+	// PermissionDenied (another caller may ask this), ResourceExhausted (RetryInfo:
+	// when a provider is ready; or ErrorInfo's reason is out_of_money: the cap is
+	// too low), Unavailable (RetryInfo: vendors fail, or too much is under way
+	// here), FailedPrecondition (the operator must act), DeadlineExceeded (the
+	// budget was too short), Internal. ErrorInfo's metadata has the request_id
+	// that the service's log has.
 	Enrich(context.Context, *EnrichRequest) (*EnrichResponse, error)
 	mustEmbedUnimplementedEnrichServiceServer()
 }
