@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strconv"
 	"time"
 
@@ -34,21 +33,41 @@ var grpcCodes = map[enrich.ErrorKind]codes.Code{
 	enrich.Internal:        codes.Internal,
 }
 
+// errCallerLeft and errDeadline are the answers to calls whose context ended
+// before anything else was wrong.
+var (
+	errCallerLeft = &enrich.Error{Kind: enrich.Unavailable, Reason: "cancelled", Offset: -1, Message: "the caller has left"}
+	errDeadline   = &enrich.Error{Kind: enrich.OutOfTime, Reason: "deadline", Offset: -1, Message: "the call's deadline has passed"}
+)
+
 // statusOf turns an error into the status that the caller gets. What the caller
 // cannot use is logged under the request's id.
-func statusOf(ctx context.Context, log *slog.Logger, err error, requestID string) error {
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return status.FromContextError(ctx.Err()).Err()
-	}
+func (s *Server) statusOf(ctx context.Context, err error) error {
 	typed := enrich.AsError(err)
-	if typed.Kind == enrich.Internal {
-		log.ErrorContext(ctx, "request failed", "kind", typed.Kind, "request_id", requestID, "error", typed.Cause)
+	switch {
+	case ctx.Err() == nil:
+	case errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled):
+		return describe(ctx, codes.Canceled, errCallerLeft).Err()
+	case typed.Kind == enrich.Internal && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
+		typed = errDeadline
 	}
-	answer, err := status.New(grpcCodes[typed.Kind], typed.Message).WithDetails(details(typed, requestID)...)
+	code, known := grpcCodes[typed.Kind]
+	if !known {
+		code = codes.Internal
+	}
+	if code == codes.Internal {
+		s.log.ErrorContext(ctx, "request failed", "kind", typed.Kind, "request_id", requestIDOf(ctx), "error", typed.Cause)
+	}
+	return describe(ctx, code, typed).Err()
+}
+
+// describe is an error with the standard details, under a code.
+func describe(ctx context.Context, code codes.Code, e *enrich.Error) *status.Status {
+	answer, err := status.New(code, e.Message).WithDetails(details(e, requestIDOf(ctx))...)
 	if err != nil { // details are our own messages and always marshal
-		return status.Error(codes.Internal, "the error could not be described")
+		return status.New(codes.Internal, "the error could not be described")
 	}
-	return answer.Err()
+	return answer
 }
 
 // details are the standard details of an error.
@@ -59,18 +78,16 @@ func details(e *enrich.Error, requestID string) []protoadapt.MessageV1 {
 		Metadata: map[string]string{"request_id": requestID},
 	}
 	all := []protoadapt.MessageV1{info}
-	if e.Kind == enrich.Invalid {
-		if e.Reason != "" {
-			info.Metadata["class"] = e.Reason
-		}
-		if e.Offset >= 0 {
-			info.Metadata["offset"] = strconv.Itoa(e.Offset)
-		}
-		if e.Field != "" {
-			all = append(all, &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{
-				{Field: e.Field, Reason: e.Reason, Description: e.Message},
-			}})
-		}
+	if e.Reason != "" {
+		info.Metadata["class"] = e.Reason
+	}
+	if e.Kind == enrich.Invalid && e.Offset >= 0 {
+		info.Metadata["offset"] = strconv.Itoa(e.Offset)
+	}
+	if e.Field != "" {
+		all = append(all, &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{
+			{Field: e.Field, Reason: e.Reason, Description: e.Message},
+		}})
 	}
 	if !e.ReadyAt.IsZero() {
 		all = append(all, &errdetails.RetryInfo{RetryDelay: durationpb.New(max(0, time.Until(e.ReadyAt)))})

@@ -43,15 +43,13 @@ func readRequest(rules protovalidate.Validator, message *enrichv1.EnrichRequest,
 		Cache:          cachePolicies[message.GetCache()],
 		IdempotencyKey: message.GetIdempotencyKey(),
 	}
+	if message.GetMaxAge() != nil && request.MaxAge == 0 && request.Cache == enrich.CacheDefault {
+		// No fact is that young. A zero MaxAge says nothing about age.
+		request.Cache = enrich.CacheRefresh
+	}
 	if message.MaxCostMicros != nil {
 		cost := enrich.Micros(message.GetMaxCostMicros())
 		request.MaxCost = &cost
-	}
-	if consent := message.GetConsent(); consent != nil {
-		request.Consent = &enrich.Consent{Basis: consent.GetBasis(), Source: consent.GetSource()}
-		if consent.GetCollectedAt() != nil {
-			request.Consent.CollectedAt = consent.GetCollectedAt().AsTime()
-		}
 	}
 	return request, nil
 }
@@ -73,26 +71,4 @@ func checkRules(rules protovalidate.Validator, message *enrichv1.EnrichRequest) 
 	default:
 		return &enrich.Error{Kind: enrich.Internal, Message: "the request could not be checked", Offset: -1, Cause: err}
 	}
-}
-
-// readFields turns the paths of a field mask into attributes; "person" and
-// "company" stand for all of theirs.
-func readFields(paths []string) ([]enrich.Attribute, error) {
-	var wanted []enrich.Attribute
-	for _, path := range paths {
-		switch _, known := enrich.SpecOf(enrich.Attribute(path)); {
-		case known:
-			wanted = append(wanted, enrich.Attribute(path))
-		case path == enrich.Person.String():
-			wanted = append(wanted, enrich.AttributesOf(enrich.Person)...)
-		case path == enrich.Company.String():
-			wanted = append(wanted, enrich.AttributesOf(enrich.Company)...)
-		default:
-			return nil, &enrich.Error{
-				Kind: enrich.Invalid, Field: "fields", Reason: "unknown_attribute", Offset: -1,
-				Message: "fields: a path is not person, company or one of their fields",
-			}
-		}
-	}
-	return wanted, nil
 }

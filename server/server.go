@@ -8,30 +8,20 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime/debug"
-	"time"
 
 	"buf.build/go/protovalidate"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/reflection"
 
-	"github.com/enrichd/enrichd/enrich"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
-
-// Enricher answers requests; *enrich.Service is one.
-type Enricher interface {
-	Enrich(ctx context.Context, request enrich.Request) (enrich.Answer, error)
-}
 
 // Server listens for gRPC and REST.
 type Server struct {
@@ -39,12 +29,16 @@ type Server struct {
 	enricher Enricher
 	rules    protovalidate.Validator
 	log      *slog.Logger
+	load     load
+	// draining ends when the service begins to stop.
+	draining   context.Context
+	beginDrain context.CancelFunc
 
-	grpc         *grpc.Server
-	health       *health.Server
-	http         *http.Server
-	grpcListener net.Listener
-	httpListener net.Listener
+	grpc     *grpc.Server
+	health   *health.Server
+	http     *http.Server
+	grpcDoor *door
+	httpDoor *door
 }
 
 // Listen opens both listeners; nothing is answered before Serve.
@@ -53,47 +47,59 @@ func Listen(config Config, enricher Enricher, log *slog.Logger) (*Server, error)
 	if problems := config.Validate(); len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
+	grpcListener, err := net.Listen("tcp", config.GRPC)
+	if err != nil {
+		return nil, fmt.Errorf("listen for gRPC: %w", err)
+	}
+	httpListener, err := net.Listen("tcp", config.HTTP)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen for REST: %w", err), grpcListener.Close())
+	}
+	s, err := newServer(config, enricher, log, grpcListener, httpListener)
+	if err != nil {
+		return nil, errors.Join(err, grpcListener.Close(), httpListener.Close())
+	}
+	return s, nil
+}
+
+func newServer(config Config, enricher Enricher, log *slog.Logger, grpcListener, httpListener net.Listener) (*Server, error) {
 	rules, err := protovalidate.New(protovalidate.WithMessages(&enrichv1.EnrichRequest{}))
 	if err != nil {
 		return nil, fmt.Errorf("the contract's rules: %w", err)
 	}
-	s := &Server{config: config, enricher: enricher, rules: rules, log: log, health: health.NewServer()}
-	s.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(config.MaxMessageBytes))
+	s := &Server{
+		config: config, enricher: enricher, rules: rules, log: log, load: load{most: int64(config.MaxRequests)},
+		health: health.NewServer(), grpcDoor: newDoor(grpcListener), httpDoor: newDoor(httpListener),
+	}
+	s.health.SetServingStatus(enrichv1.EnrichService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	s.draining, s.beginDrain = context.WithCancel(context.Background())
 	service := &enrichService{server: s}
-	enrichv1.RegisterEnrichServiceServer(s.grpc, service)
-	healthpb.RegisterHealthServer(s.grpc, s.health)
-	if !config.NoReflection {
-		reflection.Register(s.grpc)
-	}
-	handler, err := s.restHandler(service)
-	if err != nil {
+	s.grpc = s.newGRPC(service)
+	if s.http, err = s.newREST(service); err != nil {
 		return nil, err
-	}
-	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-
-	if s.grpcListener, err = net.Listen("tcp", config.GRPC); err != nil {
-		return nil, fmt.Errorf("listen for gRPC: %w", err)
-	}
-	if s.httpListener, err = net.Listen("tcp", config.HTTP); err != nil {
-		return nil, errors.Join(fmt.Errorf("listen for REST: %w", err), s.grpcListener.Close())
 	}
 	return s, nil
 }
 
 // GRPCAddress is where gRPC is listened for.
-func (s *Server) GRPCAddress() string { return s.grpcListener.Addr().String() }
+func (s *Server) GRPCAddress() string { return s.grpcDoor.Addr().String() }
 
 // HTTPAddress is where REST is listened for.
-func (s *Server) HTTPAddress() string { return s.httpListener.Addr().String() }
+func (s *Server) HTTPAddress() string { return s.httpDoor.Addr().String() }
 
 // Serve answers until ctx ends, then lets the requests under way finish within
 // the drain timeout and returns nil, or returns the error of a listener that
 // failed.
 func (s *Server) Serve(ctx context.Context) error {
 	group, stopped := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.grpc.Serve(s.grpcListener) })
 	group.Go(func() error {
-		if err := s.http.Serve(s.httpListener); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.grpc.Serve(s.grpcDoor); !errors.Is(err, grpc.ErrServerStopped) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		if err := s.http.Serve(s.httpDoor); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil
@@ -104,51 +110,4 @@ func (s *Server) Serve(ctx context.Context) error {
 		return nil
 	})
 	return group.Wait()
-}
-
-// drain reports the service as not serving, then stops both listeners, cutting
-// off what is still under way after the drain timeout.
-func (s *Server) drain() {
-	s.health.Shutdown()
-	ctx, cancel := context.WithTimeout(context.Background(), s.config.DrainTimeout)
-	defer cancel()
-	cut := context.AfterFunc(ctx, s.grpc.Stop)
-	defer cut()
-	if err := s.http.Shutdown(ctx); err != nil {
-		s.log.Warn("requests were cut off", "path", "rest", "error", err)
-		_ = s.http.Close()
-	}
-	s.grpc.GracefulStop()
-}
-
-// enrichService is the contract's service.
-type enrichService struct {
-	enrichv1.UnimplementedEnrichServiceServer
-	server *Server
-}
-
-var _ enrichv1.EnrichServiceServer = (*enrichService)(nil)
-
-// openAccount is who asks while there are no API keys.
-var openAccount = enrich.Account{Name: "open"}
-
-// Enrich answers one request, from gRPC and from REST. A panic becomes an
-// Internal error under the request's id.
-func (e *enrichService) Enrich(ctx context.Context, message *enrichv1.EnrichRequest) (response *enrichv1.EnrichResponse, err error) {
-	s, requestID := e.server, rand.Text()
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			s.log.ErrorContext(ctx, "panic", "request_id", requestID, "stack", string(debug.Stack()))
-			response, err = nil, statusOf(ctx, s.log, errors.New("panic"), requestID)
-		}
-	}()
-	request, err := readRequest(s.rules, message, openAccount)
-	if err != nil {
-		return nil, statusOf(ctx, s.log, err, requestID)
-	}
-	answer, err := s.enricher.Enrich(ctx, request)
-	if err != nil {
-		return nil, statusOf(ctx, s.log, err, requestID)
-	}
-	return writeAnswer(answer), nil
 }

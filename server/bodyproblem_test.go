@@ -1,0 +1,88 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+)
+
+// TestBadBodiesAreNamedWithoutRepeatingThem marks in each body with ^ where it
+// goes wrong; "jane" stands for what may never be repeated.
+func TestBadBodiesAreNamedWithoutRepeatingThem(t *testing.T) {
+	edge := start(t, unasked(t))
+	for _, test := range []struct{ name, body, field, class, says string }{
+		{"not JSON", `{"email": ^jane@acme.example`, "email", "malformed_json", "email"},
+		{"half a string", `{"email":"jane@acme^`, "email", "malformed_json", ""},
+		{"half an object", `{"email":"jane@acme.example"^`, "email", "malformed_json", ""},
+		{"nothing", `^`, "body", "malformed_json", ""},
+		{"not UTF-8", "{\"email\":\"jane^\xff\"}", "email", "malformed_json", ""},
+		{"half an escape", `{"email":"jane^\ud800"}`, "email", "malformed_json", ""},
+		{"two values", `{"email":"jane@acme.example"}^{"email":"jane@acme.example"}`, "body", "wrong_value", "one JSON object"},
+		{"a list", `^[{"email":"jane@acme.example"}]`, "body", "wrong_value", "one JSON object"},
+		{"null", `^null`, "body", "wrong_value", "one JSON object"},
+		{"an unknown field", "{\n \"email\":\"jäne\",\n ^\"max_cost_micro\":1}", "max_cost_micro", "unknown_field", "max_cost_micro"},
+		{"an unknown field like an address", `{^"jane@acme.example":1}`, "body", "unknown_field", "a field is not in the contract"},
+		{"an unknown field inside", `{"consent":{^"why":"jane"}}`, "consent.why", "unknown_field", "why"},
+		{"a field twice", `{"lane":1,^"lane":1}`, "lane", "repeated_field", "once"},
+		{"a field twice, spelled twice", `{"max_age":"1s",^"maxAge":"1s"}`, "max_age", "repeated_field", "once"},
+		{"both subjects", `{"email":"jane",^"domain":"jane"}`, "domain", "repeated_field", "one of email, domain"},
+		{"an object for a string", `{"email":^{"jane":1}}`, "email", "wrong_value", "must be a string"},
+		{"a number for a string", `{"email":^7}`, "email", "wrong_value", "must be a string"},
+		{"an unknown enum", `{"lane":^"jane"}`, "lane", "wrong_value", "one of LANE_UNSPECIFIED, LANE_INTERACTIVE, LANE_STANDARD, LANE_BULK"},
+		{"words for a number", `{"maxCostMicros":^"jane"}`, "max_cost_micros", "wrong_value", "whole number"},
+		{"a duration in numbers", `{"budget":^1.5}`, "budget", "wrong_value", `"1.5s"`},
+		{"a duration in words", `{"maxAge":^"jane"}`, "max_age", "wrong_value", `"1.5s"`},
+		{"a time in words", `{"consent":{"collectedAt":^"jane"}}`, "consent.collected_at", "wrong_value", "RFC 3339"},
+		{"a mask in a list", `{"fields":^["person.title"]}`, "fields", "wrong_value", `"person.title,company"`},
+		{"a mask in snake case", `{"fields":^"company,person.linkedin_url"}`, "fields.paths[1]", "not_camel_case", "person.linkedinUrl, not person.linkedin_url"},
+		{"a mask of something else", `{"fields":^"company,jane@acme.example"}`, "fields.paths[1]", "no_path", ""},
+		{"deep nesting", `{"email":^` + strings.Repeat("[", 60000), "email", "wrong_value", "must be a string"},
+		{"deep nesting in nothing", `{^"x":` + strings.Repeat(`{"x":`, 12000), "x", "unknown_field", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			at := strings.IndexByte(test.body, '^')
+			code, _, answer := edge.post(t, test.body[:at]+test.body[at+1:])
+			err := failed(t, answer)
+			info := detail[*errdetails.ErrorInfo](err)
+			violations := detail[*errdetails.BadRequest](err).GetFieldViolations()
+			if code != http.StatusBadRequest || status.Code(err) != codes.InvalidArgument || len(violations) != 1 {
+				t.Fatalf("answered %d: %s", code, answer)
+			}
+			if violations[0].GetField() != test.field || violations[0].GetReason() != test.class || info.GetMetadata()["class"] != test.class || !strings.Contains(status.Convert(err).Message(), test.says) {
+				t.Errorf("answered %s", answer)
+			}
+			if got := info.GetMetadata()["offset"]; got != strconv.Itoa(at) {
+				t.Errorf("offset %s, want %d", got, at)
+			}
+			if strings.Contains(string(answer), "jane") {
+				t.Errorf("the answer repeats the body: %s", answer)
+			}
+		})
+	}
+}
+
+// FuzzBodies checks that every body that is refused is explained.
+func FuzzBodies(f *testing.F) {
+	for _, seed := range []string{`{"email":"x"}`, `{"email":"x","fields":"person_x"}`, "{\n\"lane\":\"ü\"}", `{"consent":{"x":1}}`, "", `{"a":1}{`, "\xff", `"\ud800"`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		message := &enrichv1.EnrichRequest{}
+		err := protojson.Unmarshal(body, message)
+		if err == nil {
+			return
+		}
+		problem := explainBody(body, err, message.ProtoReflect().Descriptor())
+		if problem.Field == "" || problem.Reason == "" || problem.Message == "" || problem.Offset < 0 || problem.Offset > len(body) {
+			t.Errorf("explained as %+v, refused as %v", problem, err)
+		}
+	})
+}

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// companionGrace is how long the streams of gRPC's health and reflection
+// services live on in a drain: long enough to be told that the service stops.
+const companionGrace = time.Second
+
+// drain reports the service as not serving, stops accepting on both listeners
+// at once and lets the requests under way finish side by side, until the drain
+// timeout. Connections without a request, and requests that have not been sent
+// whole, are not waited for.
+func (s *Server) drain() {
+	s.health.Shutdown()
+	s.beginDrain()
+	s.grpcDoor.dismiss()
+	s.httpDoor.dismiss()
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.DrainTimeout)
+	defer cancel()
+	var paths sync.WaitGroup
+	paths.Go(func() { s.drainGRPC(ctx) })
+	paths.Go(func() { s.drainREST(ctx) })
+	paths.Wait()
+}
+
+func (s *Server) drainGRPC(ctx context.Context) {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		s.grpc.GracefulStop()
+	}()
+	select {
+	case <-stopped:
+	case <-ctx.Done():
+		s.log.Warn("requests were cut off", "path", "grpc", "requests", s.load.grpc.Load(), "after", s.config.DrainTimeout)
+		s.grpc.Stop()
+	}
+}
+
+func (s *Server) drainREST(ctx context.Context) {
+	if s.http.Shutdown(ctx) == nil {
+		return
+	}
+	s.log.Warn("requests were cut off", "path", "rest", "requests", s.load.rest.Load(), "after", s.config.DrainTimeout)
+	_ = s.http.Close()
+}

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/enrichd/enrichd/enrich"
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// enricherFunc is an Enricher made of a function.
+type enricherFunc func(context.Context, enrich.Request) (enrich.Answer, error)
+
+func (f enricherFunc) Enrich(ctx context.Context, request enrich.Request) (enrich.Answer, error) {
+	return f(ctx, request)
+}
+
+// edge is a running server and a client for each path.
+type edge struct {
+	grpc enrichv1.EnrichServiceClient
+	conn *grpc.ClientConn
+	http string
+	log  *bytes.Buffer // read only after stop
+	// cancelServe begins the drain; stop also waits for its end.
+	cancelServe, stop func()
+}
+
+// start runs a server with short messages on free ports; change may change what
+// it obeys.
+func start(t *testing.T, enricher enricherFunc, change ...func(*Config)) *edge {
+	t.Helper()
+	log := &bytes.Buffer{}
+	config := Config{GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", MaxMessageBytes: 64 << 10}
+	for _, each := range change {
+		each(&config)
+	}
+	server, err := Listen(config, enricher, slog.New(slog.NewJSONHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx) }()
+	conn, err := grpc.NewClient(server.GRPCAddress(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := false
+	stop := func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		_ = conn.Close()
+		http.DefaultClient.CloseIdleConnections()
+		cancel()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	return &edge{grpc: enrichv1.NewEnrichServiceClient(conn), conn: conn, http: "http://" + server.HTTPAddress(), log: log, cancelServe: cancel, stop: stop}
+}
+
+// post sends a body to REST and returns status, headers and body.
+func (e *edge) post(t *testing.T, body string) (int, http.Header, []byte) {
+	t.Helper()
+	return e.ask(t, http.MethodPost, "/v1/enrich", body, "Content-Type: application/json")
+}
+
+// ask sends a request with headers ("Name: value") to REST.
+func (e *edge) ask(t *testing.T, method, path, body string, headers ...string) (int, http.Header, []byte) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, e.http+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		if request.Header.Add(name, value); name == "Host" {
+			request.Host = value
+		}
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, response.Header, answer
+}
+
+// detail returns the first detail of the type, or its zero value.
+func detail[T any](err error) (found T) {
+	for _, each := range status.Convert(err).Details() {
+		if typed, ok := each.(T); ok {
+			return typed
+		}
+	}
+	return found
+}
+
+// emailOf is a request for an address.
+func emailOf(address string) *enrichv1.EnrichRequest {
+	return &enrichv1.EnrichRequest{Subject: &enrichv1.EnrichRequest_Email{Email: address}}
+}
+
+// failed reads the status that REST answered.
+func failed(t *testing.T, body []byte) error {
+	t.Helper()
+	failure := &statuspb.Status{}
+	if err := protojson.Unmarshal(body, failure); err != nil {
+		t.Fatalf("the body is no google.rpc.Status: %v: %s", err, body)
+	}
+	return status.FromProto(failure).Err()
+}
+
+// unasked is an enricher that nothing may reach.
+func unasked(t *testing.T) enricherFunc {
+	return func(context.Context, enrich.Request) (enrich.Answer, error) {
+		t.Error("a request that is refused reached the service")
+		return enrich.Answer{}, nil
+	}
+}
+
+// answered is an enricher that finds nothing wrong.
+func answered(context.Context, enrich.Request) (enrich.Answer, error) { return enrich.Answer{}, nil }
