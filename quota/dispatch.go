@@ -42,11 +42,11 @@ func (s *scheduler) pass(now time.Time) (wake time.Time) {
 		q.blocked = false
 	}
 	for {
-		place, q := s.next()
+		q := s.next()
 		if q == nil {
 			return wake
 		}
-		got, again, not, ok := s.source.take(now, q.class, s.demand(now, place, s.waiting))
+		got, again, not, ok := s.source.take(now, q.class, s.demand(now, q.lane.place, s.waiting))
 		if !ok {
 			q.blocked = true
 			wake = earliest(wake, again)
@@ -54,7 +54,7 @@ func (s *scheduler) pass(now time.Time) (wake time.Time) {
 			continue
 		}
 		w := q.head()
-		s.served(place, w)
+		s.served(w)
 		w.spent = got
 		s.running++
 		close(w.done)
@@ -63,40 +63,23 @@ func (s *scheduler) pass(now time.Time) (wake time.Time) {
 
 // next is the queue whose head is served next: the first lane that is not
 // blocked, unless it had its run while others waited.
-func (s *scheduler) next() (int, *queue) {
+func (s *scheduler) next() (choice *queue) {
 	var first [lanes]*queue
 	for _, q := range s.queues {
-		if q.blocked {
-			continue
-		}
-		place := s.place(q.lane)
-		if best := first[place]; best == nil || q.before(best) {
-			first[place] = q
+		if best := first[q.lane.place]; !q.blocked && (best == nil || q.before(best)) {
+			first[q.lane.place] = q
 		}
 	}
-	choice := -1
 	for place, q := range first {
 		if q == nil {
 			continue
 		}
-		choice = place
-		if s.lanes[place].run < runs[place] {
+		choice = q
+		if q.lane.run < runs[place] {
 			break
 		}
 	}
-	if choice < 0 {
-		return 0, nil
-	}
-	return choice, first[choice]
-}
-
-func (s *scheduler) place(l *lane) int {
-	for place := range s.lanes {
-		if s.lanes[place] == l {
-			return place
-		}
-	}
-	return lanes - 1
+	return choice
 }
 
 // before tells whether the head of q comes before the other's.
@@ -106,19 +89,19 @@ func (q *queue) before(other *queue) bool {
 }
 
 // served takes w, whose turn it is, out of its queue, and counts the runs.
-func (s *scheduler) served(place int, w *waiter) {
-	s.lanes[place].serve(w.flow)
+func (s *scheduler) served(w *waiter) {
+	l := w.flow.queue.lane
+	l.serve(w.flow)
 	s.leave(w)
 	slower := 0
-	for _, l := range s.lanes[place+1:] {
-		slower += l.waiting
+	for _, other := range s.lanes[l.place+1:] {
+		slower += other.waiting
 	}
-	if slower > 0 {
-		s.lanes[place].run++
-	} else {
-		s.lanes[place].run = 0
+	l.run++
+	if slower == 0 {
+		l.run = 0
 	}
-	for _, faster := range s.lanes[:place] {
+	for _, faster := range s.lanes[:l.place] {
 		faster.run = 0
 	}
 }

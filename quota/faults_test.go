@@ -222,3 +222,31 @@ func TestTheRealLimitIsLower(t *testing.T) {
 		atMost(t, "refused per 10,000 calls", r.per10k(), 100)
 	})
 }
+
+// TestAServerClockThatIsPut: a replica uses the server's calendar, even if its
+// own clock is days off. A server's clock that is put back refills nothing.
+func TestAServerClockThatIsPut(t *testing.T) {
+	for name, c := range map[string]struct {
+		put  time.Duration
+		most int // calls afterwards
+	}{"back": {-50 * time.Hour, 4}, "on": {50 * time.Hour, 10}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(100 * time.Hour)
+				f := newFleet(t, 1, enrich.Limit{Name: "day", Shape: enrich.FixedWindow, Amount: 10, Calendar: "day"})
+				if got := len(burst(f.keepers, 6, time.Second, acme(enrich.Interactive, "a"))); got != 6 {
+					t.Fatalf("got %d calls, want 6", got)
+				}
+				f.redis.SetTime(time.Now().Add(c.put))
+				f.add(t)
+				late := len(burst(f.keepers[1:], 3, time.Second, acme(enrich.Interactive, "a")))
+				if late != 3 {
+					t.Errorf("the new replica got %d calls, want 3", late)
+				}
+				if got := late + len(burst(f.keepers, 20, time.Second, acme(enrich.Interactive, "a"))); got > c.most {
+					t.Errorf("%d calls were let through, want at most %d", got, c.most)
+				}
+			})
+		})
+	}
+}

@@ -35,6 +35,7 @@ func laneOf(lane enrich.Lane) int {
 // its own turn on by 1/weight, so that busy accounts advance together, and one
 // that comes back from idling starts at the clock, with neither debt nor credit.
 type lane struct {
+	place    int // among the lanes; 0 is the most urgent
 	clock    float64
 	accounts map[string]*account
 	waiting  int

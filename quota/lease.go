@@ -66,6 +66,9 @@ func (b *booked) next(now time.Time) (due time.Time, lost []lease) {
 	due = never
 	kept := b.leases[:0]
 	for _, l := range b.leases {
+		if l.gap == 0 && l.dead(now) {
+			lost, l.n = append(lost, l), 0
+		}
 		for l.n > 0 && l.dead(now) {
 			lost = append(lost, l.one())
 			l = l.rest()

@@ -112,6 +112,7 @@ const (
 	full      = "full"
 	paused    = "paused"
 	stateLost = "lost"
+	badClock  = "clock"
 )
 
 // reply is the answer to an order.
@@ -159,7 +160,7 @@ func readReply(answer []any) (r reply, err error) {
 	bad := false
 	read := fields{answer, &bad}
 	r.status, r.now = read.text(), read.int()
-	if r.status != stateLost {
+	if r.status != stateLost && r.status != badClock {
 		r.epoch, r.seq = read.text(), read.int()
 		r.pausedTill, r.reason = read.int(), enrich.PauseReason(read.text())
 		r.guard = time.Duration(read.int()) * time.Microsecond

@@ -149,20 +149,44 @@ func (s *shared) send(o order, c *class) {
 	})
 }
 
-// ask brings an order to Redis. If the state there has lost what we know, it is
-// told so with the order.
-func (s *shared) ask(ctx context.Context, o order) (reply, error) {
-	answer, err := s.store.book(ctx, o)
-	if err != nil || answer.status != stateLost {
-		return answer, err
+// ask brings an order to Redis, and makes it better when it is asked to: when
+// the state there has lost what we know, or our clock is far from the server's.
+func (s *shared) ask(ctx context.Context, o order) (answer reply, err error) {
+	for range 3 {
+		if answer, err = s.store.book(ctx, o); err != nil {
+			return answer, err
+		}
+		switch answer.status {
+		case stateLost:
+			s.tellAll(&o)
+		case badClock:
+			s.setClock(&o, answer.now)
+		default:
+			return answer, nil
+		}
 	}
+	return reply{}, errUnreadable
+}
+
+// tellAll adds to the order what we know of the state.
+func (s *shared) tellAll(o *order) {
+	s.observer.Leased(s.provider, "rebuilt")
+	s.log.Warn("quota: Redis lost what was spent; it is rebuilt on the safe side", "provider", s.provider)
 	s.lock.Lock()
+	defer s.lock.Unlock()
 	o.Memos, o.MemoAt = append([]string{}, s.pool.memos...), s.pool.micros
 	if o.Pause == nil && s.pool.paused {
 		o.Pause = s.pool.pause
 	}
-	s.lock.Unlock()
-	s.observer.Leased(s.provider, "rebuilt")
-	s.log.Warn("quota: Redis lost what was spent; it is rebuilt on the safe side", "provider", s.provider)
-	return s.store.book(ctx, o)
+}
+
+// setClock takes the server's time over into the order's calendar windows.
+func (s *shared) setClock(o *order, micros int64) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	now := time.Now()
+	s.pool.at, s.pool.micros = now, micros
+	if o.age == s.age {
+		o.Limits = s.limits(now)
+	}
 }

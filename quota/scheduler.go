@@ -19,19 +19,19 @@ type scheduler struct {
 	config   Config
 	observer Observer
 
-	mu       sync.Mutex
-	source   source
-	classes  map[classKey]*class
-	lanes    [lanes]*lane
-	queues   []*queue // with waiters
-	waiting  int
-	running  int // permits that are not over
-	pause    Pause
-	guard    guard
-	timer    *time.Timer
-	interact time.Time // when an interactive caller last asked
-	born     time.Time
-	closed   bool
+	mu      sync.Mutex
+	source  source
+	classes map[classKey]*class
+	lanes   [lanes]*lane
+	queues  []*queue // with waiters
+	waiting int
+	running int // permits that are not over
+	pause   Pause
+	guard   guard
+	timer   *time.Timer
+	visited time.Time // when an interactive caller last asked
+	born    time.Time
+	closed  bool
 }
 
 // maxClasses bounds the classes that are remembered while nobody waits in them.
@@ -57,7 +57,7 @@ func newScheduler(provider string, parts schedulerParts, rules []rule) *schedule
 		born:    now,
 	}
 	for i := range s.lanes {
-		s.lanes[i] = &lane{accounts: map[string]*account{}}
+		s.lanes[i] = &lane{place: i, accounts: map[string]*account{}}
 	}
 	s.timer = time.AfterFunc(time.Hour, s.dispatchLater)
 	s.timer.Stop()
@@ -83,7 +83,7 @@ func (s *scheduler) acquire(ctx context.Context, ask Ask) (spent, time.Duration,
 	now := time.Now()
 	place := laneOf(ask.Lane)
 	if place == 0 {
-		s.interact = now
+		s.visited = now
 	}
 	c := s.class(ask)
 	if s.waiting == 0 && !s.closed && !s.pause.active(now) {
@@ -161,7 +161,7 @@ func (s *scheduler) forecast(now time.Time, c *class, place int, ask Ask) *Refus
 func (s *scheduler) demand(now time.Time, place, waiting int) demand {
 	return demand{
 		urgent: place == 0, wary: s.guard.now > s.guard.configured, waiting: int64(waiting),
-		interactive: s.interact, born: s.born, reserve: s.config.Reserve,
+		interactive: s.visited, born: s.born, reserve: s.config.Reserve,
 	}
 }
 

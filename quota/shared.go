@@ -156,6 +156,10 @@ func (s *shared) hold(c *class, l lease) {
 func (s *shared) giveBack(leases ...lease) {
 	for _, l := range leases {
 		units := s.translate(l)
+		if l.gap == 0 && l.n > 0 && units != nil {
+			s.orders.returns = append(s.orders.returns, giveBack{At: l.at, Units: units, N: l.n})
+			continue
+		}
 		for ; l.n > 0 && units != nil; l = l.rest() {
 			s.orders.returns = append(s.orders.returns, giveBack{At: l.at, Units: units, N: 1})
 		}
@@ -206,6 +210,9 @@ func (s *shared) estimate(now time.Time, c *class, calls int64, d demand) time.T
 	}
 	if c.booked.full.After(latest) {
 		latest = c.booked.full
+	}
+	if !s.away.since.IsZero() && !s.away.lasts(now) && s.away.retry.After(latest) {
+		latest = s.away.retry
 	}
 	if beyond := calls - c.booked.held() - c.booked.room; beyond > 0 && now.Before(c.booked.roomTill) {
 		seconds := float64(beyond-1) / (s.perSecond(c) * s.pool.share)

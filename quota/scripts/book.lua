@@ -3,9 +3,15 @@
 --   { status, now, epoch, seq, pause end, pause reason, guard, share, room,
 --     start, gap, n, late, till, allowed places, lefts, memos, spreads }
 -- with the status granted, full (nothing before start), none (nothing wanted),
--- paused, or lost (the state does not know what the replica knows: say it).
+-- or paused. Two replies are { status, now } only, and ask for a better order:
+-- lost (the state does not know what the replica knows: say it) and clock (the
+-- replica's calendar is not of this time).
 local order = cjson.decode(ARGV[1])
 local mine = 'r:' .. order.replica
+
+for _, l in ipairs(order.limits) do
+  if l.edges and (now < l.edges[1] or now >= l.edges[3]) then return { 'clock', now } end
+end
 
 local known_seq = tonumber(state.seq or '0')
 local restoring = false

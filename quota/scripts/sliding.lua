@@ -54,8 +54,9 @@ end
 
 function shapes.sliding.back(w, at, u, n)
   for _, entry in ipairs(w.log) do
-    if entry.at >= at and entry.n >= n * u then
-      entry.n, w.used = entry.n - n * u, w.used - n * u
+    if entry.at >= at then
+      local given = math.min(entry.n, n * u)
+      entry.n, w.used = entry.n - given, w.used - given
       return
     end
   end

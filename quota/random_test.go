@@ -1,0 +1,87 @@
+package quota_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/quota"
+)
+
+// randomLimits are one to three limits that do not contradict each other, and
+// the vendor's rules for them.
+func randomLimits(random *rand.Rand) (limits []enrich.Limit, rules []strict) {
+	windows := []time.Duration{time.Second, 10 * time.Second, time.Minute}
+	amount := int64(0)
+	for i, window := range windows {
+		amount = amount*3 + 5 + random.Int64N(60)
+		switch random.IntN(5) {
+		case 0:
+			limits = append(limits, enrich.Limit{Name: fmt.Sprint("fixed", i), Shape: enrich.FixedWindow, Amount: amount, Window: window})
+			rules = append(rules, &strictFixed{amount: int(amount), length: window, countsRefused: random.IntN(2) == 0})
+		case 1:
+			limits = append(limits, enrich.Limit{Name: fmt.Sprint("sliding", i), Shape: enrich.Sliding, Amount: amount, Window: window})
+			rules = append(rules, &strictSliding{amount: int(amount), length: window, countsRefused: random.IntN(2) == 0})
+		case 2:
+			limits = append(limits, enrich.Limit{Name: fmt.Sprint("bucket", i), Shape: enrich.TokenBucket, Amount: amount, Window: window, Burst: max(amount/3, 1)})
+			rules = append(rules, newStrictBucket(float64(amount)/window.Seconds(), float64(max(amount/3, 1))))
+		}
+	}
+	if random.IntN(3) == 0 || len(limits) == 0 {
+		places := 1 + random.Int64N(8)
+		limits = append(limits, enrich.Limit{Name: "at_once", Shape: enrich.Concurrency, Amount: places})
+		rules = append(rules, &strictSlots{amount: int(places)})
+	}
+	return limits, rules
+}
+
+// TestWhateverTheLimits: under any limits, with callers of all lanes who come in
+// clumps, leave early and return permits, a strict vendor has nothing to refuse.
+func TestWhateverTheLimits(t *testing.T) {
+	seeds := uint64(12)
+	if raceEnabled {
+		seeds = 3
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			conform(t, func(t *testing.T, start func(...enrich.Limit) []*quota.Keeper) {
+				random := rand.New(rand.NewPCG(seed, 7))
+				limits, rules := randomLimits(random)
+				time.Sleep(time.Duration(random.Int64N(int64(time.Minute))))
+				ks := start(limits...)
+				v := newVendor(rules...)
+				lanes := []enrich.Lane{enrich.Interactive, enrich.Standard, enrich.Bulk}
+				var all sync.WaitGroup
+				for began := time.Now(); time.Since(began) < 3*time.Minute; {
+					for range 1 + random.IntN(60) {
+						ask := acme(lanes[random.IntN(3)], fmt.Sprint("account", random.IntN(4)))
+						ask.Weight = random.IntN(3)
+						k, patience, unsent := ks[random.IntN(len(ks))], time.Duration(random.Int64N(int64(time.Minute))), random.IntN(10) == 0
+						all.Go(func() {
+							ctx, cancel := context.WithTimeout(context.Background(), patience)
+							defer cancel()
+							permit, err := k.Acquire(ctx, ask)
+							switch {
+							case err != nil:
+							case unsent:
+								permit.Return()
+							default:
+								v.call()
+								permit.Settle(enrich.KnownCharge(0), nil)
+							}
+						})
+					}
+					time.Sleep(time.Duration(random.ExpFloat64() * float64(5*time.Second)))
+				}
+				all.Wait()
+				if v.refused > 0 || v.accepted == 0 {
+					t.Errorf("%d of %d calls were refused under %+v", v.refused, v.calls, limits)
+				}
+			})
+		})
+	}
+}
