@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// addSeeds gives a fuzz target the corpus, its siblings and the worst inputs
-// known.
+// addSeeds gives a fuzz target the corpus, its siblings, what fuzzing found
+// before and the worst inputs known.
 func addSeeds(f *testing.F) {
 	for _, c := range corpus(f) {
 		f.Add(c.raw())
@@ -19,6 +19,7 @@ func addSeeds(f *testing.F) {
 	for _, s := range siblings(f) {
 		f.Add(s.raw)
 	}
+	quotedLines(f, "seeds.txt", func(_ int, raw, _ string) { f.Add(raw) })
 	for _, raw := range worstCases() {
 		f.Add(raw)
 	}

@@ -1,9 +1,9 @@
 package email
 
 import (
-	"errors"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,11 +17,24 @@ type sibling struct {
 
 func siblings(t testing.TB) []sibling {
 	t.Helper()
-	data, err := os.ReadFile("testdata/siblings.txt")
+	var all []sibling
+	quotedLines(t, "siblings.txt", func(line int, raw, rest string) {
+		want, err := strconv.Unquote(`"` + rest + `"`)
+		if err != nil {
+			t.Fatalf("line %d: %v", line, err)
+		}
+		all = append(all, sibling{line, raw, want})
+	})
+	return all
+}
+
+// quotedLines reads lines that begin with a quoted string.
+func quotedLines(t testing.TB, name string, yield func(line int, raw, rest string)) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []sibling
 	line := 0
 	for text := range strings.Lines(string(data)) {
 		line++
@@ -30,16 +43,14 @@ func siblings(t testing.TB) []sibling {
 		}
 		quoted, err := strconv.QuotedPrefix(text)
 		if err != nil {
-			t.Fatalf("line %d: %v", line, err)
+			t.Fatalf("%s:%d: %v", name, line, err)
 		}
-		raw, err1 := strconv.Unquote(quoted)
-		want, err2 := strconv.Unquote(`"` + strings.TrimSpace(text[len(quoted):]) + `"`)
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatalf("line %d: %v", line, err)
+		raw, err := strconv.Unquote(quoted)
+		if err != nil {
+			t.Fatalf("%s:%d: %v", name, line, err)
 		}
-		all = append(all, sibling{line, raw, want})
+		yield(line, raw, strings.TrimSpace(text[len(quoted):]))
 	}
-	return all
 }
 
 func TestSiblings(t *testing.T) {
