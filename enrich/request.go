@@ -38,13 +38,6 @@ type Account struct {
 	DisposableAddresses bool
 }
 
-// Consent is why the caller may process a person's data.
-type Consent struct {
-	Basis       string
-	Source      string
-	CollectedAt time.Time
-}
-
 // Request is one question, about the person and company behind an e-mail
 // address or about the company behind a domain.
 type Request struct {
@@ -64,7 +57,6 @@ type Request struct {
 	// MaxCost is the most that vendors may charge; nil: no cap.
 	MaxCost *Micros
 	Cache   CachePolicy
-	Consent *Consent
 	// IdempotencyKey travels to vendors; empty: of the address and the day.
 	IdempotencyKey string
 }
