@@ -124,7 +124,7 @@ func newReference() string {
 func (v *Vendor) scope(query Query, at progress, now time.Time) *engine.Scope {
 	scope := &engine.Scope{
 		Reference: at.reference, IdempotencyKey: query.IdempotencyKey, Wanted: query.Wanted, Captured: at.captured,
-		Secrets: v.config.Credentials, Settings: v.settings, Now: now,
+		Secrets: v.config.Credentials, Settings: v.settings, Now: now, Trace: v.trace,
 	}
 	if query.Subject.Kind() == enrich.Person {
 		address := query.Subject.Address()

@@ -1,7 +1,6 @@
 package providers
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,37 +15,6 @@ import (
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers/engine"
 )
-
-// ReplayCase is one recorded case: a query, and the vendor's answers to the
-// calls that the definition makes for it.
-type ReplayCase struct {
-	Name       string           `json:"name"`
-	Definition string           `json:"definition"`
-	Query      ReplayQuery      `json:"query"`
-	Now        time.Time        `json:"now"`
-	Exchanges  []ReplayExchange `json:"exchanges"`
-	// Expect is what should come out, as far as it is told; see
-	// [ReplayResult.Differences].
-	Expect map[string]json.RawMessage `json:"expect"`
-}
-
-// ReplayQuery is what is asked: the vendor's person call with an address, its
-// company call with a domain.
-type ReplayQuery struct {
-	Email  string `json:"email"`
-	Domain string `json:"domain"`
-	// Fields are the wanted attributes; empty: all that the call supplies of the
-	// subject itself. What it knows of a person's company has to be named.
-	Fields []enrich.Attribute `json:"fields"`
-}
-
-// ReplayExchange is one recorded answer. A Body that is a JSON string is the
-// body's text, anything else the body itself.
-type ReplayExchange struct {
-	Status  int             `json:"status"`
-	Headers map[string]any  `json:"headers"`
-	Body    json.RawMessage `json:"body"`
-}
 
 // ReplayResult is what a case came to.
 type ReplayResult struct {
@@ -69,7 +37,8 @@ type ReplayResult struct {
 	// Error says why the case could not be replayed.
 	Error string `json:"error,omitempty"`
 
-	rules []int // lines of the rules that decided
+	call  string // that was made
+	rules []int  // lines of the rules that decided
 }
 
 // ReplayCharge is what all calls of a case cost.
@@ -78,37 +47,26 @@ type ReplayCharge struct {
 	Known  bool          `json:"known"`
 }
 
-// ReadCases reads a file of recorded exchanges: an array of cases or one case.
-func ReadCases(data []byte) ([]ReplayCase, error) {
-	var cases []ReplayCase
-	data = bytes.TrimSpace(data)
-	var into any = &cases
-	if !bytes.HasPrefix(data, []byte("[")) {
-		cases = make([]ReplayCase, 1)
-		into = &cases[0]
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return nil, fmt.Errorf("exchanges: %w", err)
-	}
-	return cases, nil
-}
-
 // Replay runs recorded cases through their definitions. Nothing is waited for
 // and nobody is called: pending polls follow at once.
 func Replay(library Library, cases []ReplayCase) []ReplayResult {
 	results := make([]ReplayResult, len(cases))
-	loaded := map[string]*engine.Definition{}
+	loaded, refused := map[string]*engine.Definition{}, map[string]bool{}
 	for i, one := range cases {
 		definition, err := loaded[one.Definition], error(nil)
 		if definition == nil {
-			definition, err = library.Load(one.Definition)
-			loaded[one.Definition] = definition
+			if refused[one.Definition] {
+				err = fmt.Errorf("the definition %q could not be loaded, as told above", one.Definition)
+			} else {
+				definition, err = library.Load(one.Definition)
+			}
+			loaded[one.Definition], refused[one.Definition] = definition, err != nil
 		}
 		if err != nil {
 			results[i] = ReplayResult{Name: one.Name, Error: err.Error()}
 			continue
 		}
-		results[i] = replay(definition, one)
+		results[i] = replay(definition, one, nil)
 	}
 	return results
 }
@@ -145,13 +103,13 @@ type replaying struct {
 // errNoAnswer means that a case has fewer answers than calls.
 var errNoAnswer = errors.New("no recorded answer")
 
-func replay(definition *engine.Definition, one ReplayCase) ReplayResult {
+func replay(definition *engine.Definition, one ReplayCase, trace *engine.Trace) ReplayResult {
 	credentials := map[string]string{}
 	for _, secret := range definition.Secrets() {
 		credentials[secret] = "replayed"
 	}
 	vendor := newVendor(ProviderConfig{Credentials: credentials}, definition, nil, nil)
-	vendor.tokens, vendor.replayed = nil, true // signing is not replayed
+	vendor.tokens, vendor.replayed, vendor.trace = nil, true, trace // signing is not replayed
 	if one.Now.IsZero() {
 		one.Now = time.Now()
 	}
@@ -196,6 +154,11 @@ func (r *replaying) query() (Query, error) {
 	if len(query.Wanted) == 0 {
 		query.Wanted = r.all(query.Subject.Kind())
 	}
+	call, ok := r.vendor.Choose(query.Subject.Kind(), query.Wanted)
+	if !ok {
+		return query, errors.New("query: the definition has no call that supplies any of this")
+	}
+	r.result.call = call.Operation
 	return query, nil
 }
 
@@ -220,7 +183,7 @@ func (r *replaying) run(query Query) {
 	for {
 		poll := query.Step != nil && query.Step.Poll
 		if poll && len(r.exchanges) == 0 {
-			r.leavePending(query)
+			r.leavePending()
 			return
 		}
 		reply := r.vendor.lookup(context.Background(), query, func() time.Time { return r.recorded.Now }, r.answer)
@@ -235,8 +198,8 @@ func (r *replaying) run(query Query) {
 // leavePending ends a case whose last answer says that the vendor is still at
 // work, and would say so for ever: how long to ask is not the definition's
 // business. A job that was accepted may have been charged.
-func (r *replaying) leavePending(query Query) {
-	call := r.vendor.definition.Call(query.Step.progress.call)
+func (r *replaying) leavePending() {
+	call := r.vendor.definition.Call(r.result.call)
 	if call.Price(r.vendor.pricing) != enrich.KnownCharge(0) {
 		r.result.Charge.Known = false
 	}
@@ -308,13 +271,7 @@ func (r *replaying) take(query Query, reply Reply) {
 
 // nameUnknown adds the wanted attributes that the answer leaves open.
 func (r *replaying) nameUnknown(query Query) {
-	operation := query.Operation
-	if query.Step != nil {
-		operation = query.Step.progress.call
-	} else if call, ok := r.vendor.Choose(query.Subject.Kind(), query.Wanted); ok {
-		operation = call.Operation
-	}
-	call := r.vendor.definition.Call(operation)
+	call := r.vendor.definition.Call(r.result.call)
 	for _, attribute := range query.Wanted {
 		_, found := r.result.Facts[attribute]
 		_, gap := r.result.Gaps[attribute]
@@ -327,6 +284,9 @@ func (r *replaying) nameUnknown(query Query) {
 // Differences compares the result with what the case expects, as far as it
 // says: facts exactly, charges and others by value.
 func (r ReplayResult) Differences(expect map[string]json.RawMessage) []string {
+	if r.Error != "" {
+		return []string{r.Error}
+	}
 	encoded, err := json.Marshal(r)
 	if err != nil {
 		return []string{err.Error()}
@@ -340,9 +300,6 @@ func (r ReplayResult) Differences(expect map[string]json.RawMessage) []string {
 		if !sameJSON(got[name], expect[name]) {
 			differences = append(differences, fmt.Sprintf("%s: got %s, want %s", name, orNothing(got[name]), expect[name]))
 		}
-	}
-	if r.Error != "" {
-		differences = append(differences, r.Error)
 	}
 	return differences
 }

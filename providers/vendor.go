@@ -26,6 +26,7 @@ type Vendor struct {
 	client     *http.Client
 	tokens     *tokens // nil: the vendor uses none
 	replayed   bool    // its answers were recorded
+	trace      *engine.Trace
 	calls      []Call
 }
 

@@ -60,7 +60,7 @@ func (a *Answer) view(s *Scope) *view {
 		}
 		a.seen = &view{
 			Status: a.Status, Header: header, Type: a.mediaType(), Raw: string(a.raw), Body: a.body, Record: a.record,
-			Step: a.step, Email: s.Email, Domain: s.Domain, Captured: s.Captured,
+			Step: a.step, Email: s.Email, Domain: s.Domain, Captured: s.Captured, trace: s.Trace,
 		}
 	}
 	return a.seen

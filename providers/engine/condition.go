@@ -44,6 +44,12 @@ type allowed struct {
 	nothing bool
 }
 
+// isOpen tells whether the condition holds for every answer.
+func (c *Condition) isOpen() bool {
+	return len(c.steps) == 0 && len(c.status) == 0 && len(c.header) == 0 && len(c.types) == 0 && len(c.where) == 0 &&
+		len(c.any) == 0 && len(c.all) == 0 && len(c.none) == 0 && len(c.texts) == 0 && c.pattern == nil && c.when == nil
+}
+
 // holds tells whether the answer is of this kind.
 func (c *Condition) holds(a *Answer, s *Scope) bool { return c.holdsIn(a, a.body, s) }
 

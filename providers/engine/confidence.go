@@ -63,10 +63,14 @@ func (r *reader) confidence(node ast.Node) *confidence {
 		return c
 	}
 	r.fields(node, map[string]func(ast.Node){
-		"path":   func(n ast.Node) { path := r.path(n); c.path = &path },
-		"body":   func(n ast.Node) { path := r.path(n); c.body = &path },
-		"expr":   func(n ast.Node) { c.expression = r.expression(n, false) },
-		"divide": func(n ast.Node) { c.divide = r.float(n) },
+		"path": func(n ast.Node) { path := r.path(n); c.path = &path },
+		"body": func(n ast.Node) { path := r.path(n); c.body = &path },
+		"expr": func(n ast.Node) { c.expression = r.expression(n, false) },
+		"divide": func(n ast.Node) {
+			if c.divide = r.float(n); c.divide == 0 {
+				r.problem(n, "must be more than 0")
+			}
+		},
 		"words": func(n ast.Node) {
 			c.words = map[string]float64{}
 			for _, pair := range r.pairs(n) {

@@ -20,6 +20,7 @@ import (
 // no loop inside a loop.
 type Expression struct {
 	text    string
+	line    int
 	program *vm.Program
 }
 
@@ -35,6 +36,8 @@ type view struct {
 	Email    string            `expr:"email"`
 	Domain   string            `expr:"domain"`
 	Captured map[string]string `expr:"captured"`
+
+	trace *Trace
 }
 
 const (
@@ -104,6 +107,9 @@ func compileExpression(text string, condition bool) (Expression, error) {
 // value evaluates the expression, and is false where it cannot be evaluated.
 func (e Expression) value(v *view) (any, bool) {
 	value, err := expr.Run(e.program, v)
+	if v.trace != nil {
+		v.trace.note(e, err)
+	}
 	return value, err == nil
 }
 

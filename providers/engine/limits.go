@@ -103,8 +103,8 @@ func (r *reader) limits(node ast.Node) []limit {
 			"window":     func(n ast.Node) { l.Window = r.duration(n) },
 			"burst":      func(n ast.Node) { l.Burst = r.whole(n) },
 			"calendar":   func(n ast.Node) { l.Calendar = r.oneOf(n, "day", "month") },
-			"zone":       func(n ast.Node) { l.Zone = r.text(n) },
-			"reset_at":   func(n ast.Node) { l.ResetAt = r.text(n) },
+			"zone":       func(n ast.Node) { l.Zone = r.zone(n) },
+			"reset_at":   func(n ast.Node) { l.ResetAt = r.timeOfDay(n) },
 			"operations": func(n ast.Node) { l.Operations = r.texts(n); r.checkOperations(n, l.Operations) },
 			"headers":    func(n ast.Node) { l.headers = r.limitHeaders(n) },
 		})

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -26,6 +25,7 @@ func Load(file string, data []byte) (*Definition, error) {
 	for _, check := range r.later {
 		check()
 	}
+	r.checkSecrets()
 	if len(r.problems) > 0 {
 		return nil, r.problems.sorted()
 	}
@@ -50,7 +50,7 @@ func (r *reader) definition(root ast.Node) *Definition {
 		"verified_live": func(n ast.Node) { d.VerifiedLive = r.boolean(n) },
 		"experimental":  func(n ast.Node) { d.Experimental = r.boolean(n) },
 		"base_url":      func(n ast.Node) { d.baseURL = r.baseURL(n) },
-		"secrets":       func(n ast.Node) { d.secrets = r.texts(n) },
+		"secrets":       func(n ast.Node) { d.secrets, r.secrets = r.texts(n), r.items(n) },
 		"settings": func(n ast.Node) {
 			for _, pair := range r.pairs(n) {
 				d.settings[pair.key] = r.scalar(pair.value)
@@ -60,9 +60,9 @@ func (r *reader) definition(root ast.Node) *Definition {
 		"timeout":       func(n ast.Node) { d.Timeout = r.duration(n) },
 		"max_answer":    func(n ast.Node) { d.MaxAnswer = r.whole(n) },
 		"content_types": func(n ast.Node) { d.contentTypes = r.texts(n) },
-		"currency":      func(n ast.Node) { d.Currency = r.text(n) },
+		"currency":      func(n ast.Node) { d.Currency = r.currency(n) },
 		"credit":        func(n ast.Node) { d.price = r.float(n) },
-		"money":         func(n ast.Node) { d.money = r.text(n) },
+		"money":         func(n ast.Node) { d.money = r.currency(n) },
 		"missing":       func(n ast.Node) { d.missing = r.missing(n) },
 		"confidence":    func(n ast.Node) { d.confidence = r.confidence(n) },
 		"longest_pause": func(n ast.Node) { d.longestPause = r.duration(n) },
@@ -105,6 +105,8 @@ func (r *reader) call(at pair, d *Definition) *Call {
 	call := &Call{Operation: at.key, definition: d, missing: d.missing, fields: map[enrich.Attribute][]string{}}
 	first := &Step{Name: at.key, Operation: at.key, call: call, base: d.baseURL, hit: &Condition{}, line: lineOf(at.at)}
 	call.first, call.steps = first, []*Step{first}
+	r.inCall = call
+	defer func() { r.inCall = nil }()
 	if !validName.MatchString(at.key) {
 		r.problem(at.at, "%q is not a name of small letters", at.key)
 	}
@@ -208,6 +210,7 @@ func (r *reader) finish(at ast.Node, call *Call) {
 			}
 		}
 	}
+	r.checkSteps(call)
 	if len(call.Supplies()) == 0 {
 		r.problem(at, "%s maps no attribute", call.Operation)
 	}
@@ -304,60 +307,4 @@ func ParseBaseURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("must be an address such as https://api.example.com")
 	}
 	return address, nil
-}
-
-// checkVariables makes sure, once everything is read, that variables exist.
-// Secrets may be used for signing only, so that no rule can leak one.
-func (r *reader) checkVariables(node ast.Node, names []variable) {
-	inAuth := r.inAuth
-	r.later = append(r.later, func() {
-		for _, name := range names {
-			if problem := r.variableProblem(name, inAuth); problem != "" {
-				r.problem(node, "%s", problem)
-			}
-		}
-	})
-}
-
-func (r *reader) variableProblem(name variable, inAuth bool) string {
-	secret, isSecret := strings.CutPrefix(string(name), secretPrefix)
-	setting, isSetting := strings.CutPrefix(string(name), settingPrefix)
-	_, hasSetting := r.about.settings[setting]
-	switch {
-	case isSecret && !inAuth:
-		return "secrets may be used under auth only"
-	case isSecret && !slices.Contains(r.about.secrets, secret):
-		return fmt.Sprintf("secret %q is not listed under secrets", secret)
-	case isSetting && !hasSetting:
-		return fmt.Sprintf("setting %q is not listed under settings", setting)
-	case isSecret, isSetting, slices.Contains(fixedVariables, name), r.captures[string(name)], name == "token" && inAuth:
-		return ""
-	default:
-		return fmt.Sprintf("there is no $%s: it is captured nowhere", name)
-	}
-}
-
-// declare notes the name of a captured value.
-func (r *reader) declare(at ast.Node, name string) {
-	if !validName.MatchString(name) || slices.Contains(fixedVariables, variable(name)) || name == "token" {
-		r.problem(at, "%q cannot be the name of a captured value", name)
-	}
-	r.captures[name] = true
-}
-
-// checkOperations makes sure that limits count calls that exist.
-func (r *reader) checkOperations(node ast.Node, names []string) {
-	r.later = append(r.later, func() {
-		known := map[string]bool{}
-		for _, call := range r.about.calls {
-			for _, step := range call.steps {
-				known[step.Operation] = true
-			}
-		}
-		for _, name := range names {
-			if !known[name] {
-				r.problem(node, "there is no operation %q; known: %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
-			}
-		}
-	})
 }

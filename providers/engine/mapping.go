@@ -10,6 +10,7 @@ import (
 type mapping struct {
 	spec    enrich.Spec
 	sources []source
+	line    int
 }
 
 // source is one place of a value and how to read it.

@@ -208,5 +208,6 @@ func (r *reader) expression(node ast.Node, condition bool) *Expression {
 		r.problem(node, "%v", err)
 		return nil
 	}
+	compiled.line = lineOf(node)
 	return &compiled
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/enrichd/enrichd/providers/forms"
 )
 
 // reader reads a definition from its YAML tree. It goes on after a problem, so
@@ -19,15 +21,18 @@ type reader struct {
 	anchors  map[string]ast.Node
 	problems Problems
 	about    *Definition
-	captures map[string]bool // names of captured values
+	inCall   *Call             // that is being read, nil outside
+	captures map[string]bool   // names of captured values
+	used     map[variable]bool // under auth
+	secrets  []ast.Node
 	inAuth   bool
 	// later holds checks that need more than has been read so far.
 	later []func()
 }
 
 func newReader(file string, data []byte) (*reader, ast.Node) {
-	r := &reader{file: file, anchors: map[string]ast.Node{}, captures: map[string]bool{}}
-	tree, err := parser.ParseBytes(data, 0)
+	r := &reader{file: file, anchors: map[string]ast.Node{}, captures: map[string]bool{}, used: map[variable]bool{}}
+	tree, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	switch {
 	case err != nil:
 		r.problems = append(r.problems, syntaxProblem(file, err))
@@ -115,6 +120,9 @@ func (r *reader) pairs(node ast.Node) []pair {
 	for i, value := range values {
 		key := r.resolve(value.Key)
 		pairs[i] = pair{key: r.scalar(key), at: key, value: r.resolve(value.Value)}
+		if earlier := slices.IndexFunc(pairs[:i], func(p pair) bool { return p.key == pairs[i].key }); earlier >= 0 {
+			r.problem(key, "%s stands here twice, first in line %d", pairs[i].key, lineOf(pairs[earlier].at))
+		}
 	}
 	return pairs
 }
@@ -123,10 +131,22 @@ func (r *reader) pairs(node ast.Node) []pair {
 func (r *reader) fields(node ast.Node, known map[string]func(ast.Node)) {
 	for _, pair := range r.pairs(node) {
 		if read, ok := known[pair.key]; ok {
+			before := len(r.problems)
 			read(pair.value)
+			r.nameKey(pair.key, before)
 			continue
 		}
 		r.problem(pair.at, "unknown key %q; known here: %s", pair.key, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+	}
+}
+
+// nameKey puts the key before what "must be" of its value, in the problems since
+// the first so many.
+func (r *reader) nameKey(key string, since int) {
+	for i := since; i < len(r.problems); i++ {
+		if one := &r.problems[i]; strings.HasPrefix(one.Text, "must ") || strings.HasPrefix(one.Text, `"`) && strings.Contains(one.Text, `" must `) {
+			one.Text = key + ": " + one.Text
+		}
 	}
 }
 
@@ -228,4 +248,30 @@ func (r *reader) oneOf(node ast.Node, words ...string) string {
 		return ""
 	}
 	return word
+}
+
+// zone reads the name of a time zone.
+func (r *reader) zone(node ast.Node) string {
+	zone := r.text(node)
+	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
+		r.problem(node, "must be a time zone such as UTC or Europe/Berlin")
+	}
+	return zone
+}
+
+func (r *reader) timeOfDay(node ast.Node) string {
+	text := r.text(node)
+	if _, err := time.Parse("15:04", text); err != nil {
+		r.problem(node, "must be a time of day such as 06:00")
+	}
+	return text
+}
+
+// currency reads a code of ISO 4217.
+func (r *reader) currency(node ast.Node) string {
+	code := r.text(node)
+	if !forms.IsCurrency(code) {
+		r.problem(node, "must be the code of a currency such as USD")
+	}
+	return code
 }

@@ -128,6 +128,10 @@ func (r *reader) rules(node ast.Node) []*Rule {
 		if rule.pause > 0 && !slices.Contains([]enrich.Outcome{enrich.RateLimited, enrich.Blocked, enrich.QuotaExhausted}, rule.Outcome) {
 			r.problem(item, "only rate_limited, blocked and quota_exhausted close the provider for a time")
 		}
+		if last := len(rules) - 1; last >= 0 && rules[last].isOpen() {
+			r.problem(item, "this rule is never tried: that of line %d holds for every answer", rules[last].Line)
+			continue
+		}
 		rules = append(rules, rule)
 	}
 	return rules
@@ -135,10 +139,7 @@ func (r *reader) rules(node ast.Node) []*Rule {
 
 // isOpen tells whether the rule holds for every answer.
 func (r *Rule) isOpen() bool {
-	c := r.condition
-	return !r.needsBody() && len(r.capture) == 0 && len(c.steps) == 0 && len(c.status) == 0 && len(c.header) == 0 &&
-		len(c.types) == 0 && len(c.where) == 0 && len(c.any) == 0 && len(c.all) == 0 && len(c.none) == 0 &&
-		len(c.texts) == 0 && c.pattern == nil && c.when == nil
+	return !r.needsBody() && len(r.capture) == 0 && r.condition.isOpen()
 }
 
 func (r *reader) outcome(node ast.Node, among []enrich.Outcome) enrich.Outcome {

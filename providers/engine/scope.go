@@ -34,6 +34,8 @@ type Scope struct {
 	Now time.Time
 	// Fields are the vendor's names of the wanted attributes.
 	Fields []string
+	// Trace, if any, is told what came of expressions.
+	Trace *Trace
 }
 
 func (s *Scope) wants(any []enrich.Attribute) bool {

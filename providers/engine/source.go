@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -25,7 +26,7 @@ func (r *reader) mappings(node ast.Node) []*mapping {
 		if !known {
 			continue
 		}
-		one := &mapping{spec: spec}
+		one := &mapping{spec: spec, line: lineOf(pair.at)}
 		for _, item := range r.items(pair.value) {
 			one.sources = append(one.sources, r.source(item, spec))
 		}
@@ -62,7 +63,7 @@ func (r *reader) source(node ast.Node, spec enrich.Spec) source {
 		"other_words": func(n ast.Node) { common = r.oneOf(n, "common", "drift") == "common" },
 		"strip":       func(n ast.Node) { strip = r.text(n); ownWords = true },
 		"case":        func(n ast.Node) { s.titleCase = r.oneOf(n, "title") == "title" },
-		"money":       func(n ast.Node) { s.currency = r.text(n) },
+		"money":       func(n ast.Node) { s.currency = r.currency(n) },
 		"country":     func(n ast.Node) { path := r.path(n); s.country = &path },
 		"confidence":  func(n ast.Node) { s.confidence = r.confidence(n) },
 		"missing":     func(n ast.Node) { s.missing = r.missing(n) },
@@ -70,11 +71,20 @@ func (r *reader) source(node ast.Node, spec enrich.Spec) source {
 	if kinds != 1 {
 		r.problem(node, "a source is one of: path, expr, range, value")
 	}
+	if s.value != "" && !s.isAlwaysMasked() {
+		if _, verdict := forms.Read(spec, s.value, forms.Context{Words: forms.NewVocabulary(true, ""), Currency: "USD", Now: time.Now()}); verdict != forms.OK {
+			r.problem(node, "%q is no value of %s", s.value, spec.Attribute)
+		}
+	}
 	if ownWords {
 		s.words = r.vocabulary(words, spec, common || words == nil, strip, node)
 	}
 	return s
 }
+
+// isAlwaysMasked tells whether the source only says that an attribute is
+// unknown.
+func (s *source) isAlwaysMasked() bool { return s.masked != nil && s.masked.isOpen() }
 
 func (r *reader) missing(node ast.Node) missing {
 	return missing(r.oneOf(node, string(missingIsDrift), string(missingIsAbsent), string(missingIsUnknown)))

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/biter777/countries"
 )
 
 // amount matches one amount of money: a sign or code of US dollars, a number
@@ -122,4 +124,10 @@ func bound(raw any, currency string) (int64, Verdict) {
 		return 0, OK
 	}
 	return number, verdict
+}
+
+// IsCurrency tells whether the text is a code of ISO 4217.
+func IsCurrency(code string) bool {
+	currency := countries.CurrencyCodeByName(code)
+	return currency != countries.CurrencyUnknown && currency.Alpha() == code
 }
