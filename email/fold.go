@@ -56,7 +56,7 @@ const microsoftDomains = `
 	live.com.ar live.com.au live.com.mx live.com.my live.com.ph live.com.pt live.com.sg live.de
 	live.dk live.fi live.fr live.hk live.ie live.in live.it live.jp live.nl live.no live.ph
 	live.ru live.se
-	msn.com windowslive.com passport.com`
+	msn.com`
 
 // fold returns the address under which the consumer profile remembers
 // local@domain. It returns them unchanged for unknown domains, for quoted local

@@ -58,6 +58,10 @@ func toASCII(name string) (string, *Error) {
 
 const acePrefix = "xn--"
 
+// capitalSharpS is the capital of ß. Unicode 15.0, whose tables x/net has, maps
+// it to ss, which is another company's name; since 15.1 it is mapped to ß.
+const capitalSharpS = "\u1e9e"
+
 // unicodeName converts a name with non-ASCII or xn-- labels and adds the checks
 // that x/net v0.62.0 lacks.
 func unicodeName(name string) (string, *Error) {
@@ -77,7 +81,7 @@ func unicodeName(name string) (string, *Error) {
 		}
 		start += len(label) + 1
 	}
-	ascii, err := lookup.ToASCII(name)
+	ascii, err := lookup.ToASCII(strings.ReplaceAll(name, capitalSharpS, "ß"))
 	if err != nil {
 		return "", refuse(ClassDomainInvalid, 0, "the domain is not a valid internationalized name")
 	}

@@ -41,7 +41,7 @@ func (p *pipeline) mailbox(t text) (mailbox, *Error) {
 	if len(local)+1+len(h.name) > maxAddress {
 		return mailbox{}, refuse(ClassTooLong, t.pos(0), "the address is longer than 254 octets")
 	}
-	if !p.n.config.AcceptPlaceholders && isPlaceholderAddress(local, h.name[h.registrable:]) {
+	if !p.n.config.AcceptPlaceholders && isPlaceholderAddress(local, h.name, h.registrable) {
 		return mailbox{}, refuse(ClassPlaceholder, t.pos(0), "the address is one that people type to fill a field")
 	}
 	return mailbox{local, h}, nil

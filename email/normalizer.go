@@ -132,7 +132,7 @@ func (n *Normalizer) plain(raw string) (mailbox, bool) {
 			return mailbox{}, false
 		}
 	}
-	if h.name != domain || !n.config.AcceptPlaceholders && isPlaceholderAddress(local, domain[h.registrable:]) {
+	if h.name != domain || !n.config.AcceptPlaceholders && isPlaceholderAddress(local, domain, h.registrable) {
 		return mailbox{}, false
 	}
 	return mailbox{local, h}, true

@@ -41,9 +41,14 @@ func isPlaceholderWord(w string) bool {
 
 // isPlaceholderAddress reports addresses whose both sides fill a field: the
 // same word twice, or two words for nothing. A word on one side is not enough:
-// none@ may be a person, and test@ a mailbox of a company called 123.
-func isPlaceholderAddress(local, registrable string) bool {
-	name, _, _ := strings.Cut(registrable, ".")
+// none@ may be a person, and test@ a mailbox of a company called 123. A domain
+// with a subdomain was not made up in a hurry, so it counts only if nothing but
+// a public suffix follows its first label.
+func isPlaceholderAddress(local, domain string, registrable int) bool {
+	if registrable > 0 {
+		return false
+	}
+	name, _, _ := strings.Cut(domain, ".")
 	if name == local {
 		return len(local) == 1 || isPlaceholderWord(local)
 	}
