@@ -6,6 +6,8 @@ import "strings"
 type segment struct {
 	start, end int
 	inside     bool // an innermost pair of brackets is around it, or what is left of one
+	opened     bool // the bracket before it opens
+	closed     bool // the bracket behind it closes
 	hasAt      bool // it has an @ outside quotes; if inside, one within quotes counts too
 }
 
@@ -19,10 +21,15 @@ func (p *pipeline) angles(t text, depth int) (mailbox, *Error) {
 		return mailbox{}, err
 	}
 	var inside, outside []text
+	named, words := false, -1 // a bracket opens an address; where other words begin
 	for _, s := range segments {
 		switch {
 		case s.inside && s.hasAt:
 			inside = append(inside, t.cut(s.start, s.end))
+			named = named || s.opened
+			if s.opened && !s.closed && s.start > 1 && glued(t.s, s.start-2) {
+				return mailbox{}, refuse(ClassAmbiguous, t.pos(s.start-1), "an angle bracket adjoins text and is not closed")
+			}
 			if s.start > 1 && t.s[s.start-2] == '@' {
 				return mailbox{}, refuse(ClassExtraAt, t.pos(s.start-2), "there is an @ before the bracket")
 			}
@@ -35,6 +42,8 @@ func (p *pipeline) angles(t text, depth int) (mailbox, *Error) {
 			}
 		case s.hasAt:
 			outside = append(outside, t.cut(s.start, s.end))
+		case words < 0 && !(s.opened && s.closed) && hasWords(t.s[s.start:s.end]):
+			words = s.start
 		}
 	}
 	switch {
@@ -42,6 +51,8 @@ func (p *pipeline) angles(t text, depth int) (mailbox, *Error) {
 		return p.none(t)
 	case len(inside) == 0:
 		return p.besideAngles(t, segments, depth)
+	case !named && words >= 0:
+		return mailbox{}, refuse(ClassAmbiguous, t.pos(words), "there are words beside the address")
 	}
 	m, err := p.agree(inside, depth+1)
 	for _, s := range outside {
@@ -61,9 +72,8 @@ func splitAngles(t text) ([]segment, *Error) {
 			i = step(t.s, i)
 			continue
 		}
-		s := segment{start: start, end: i}
-		closed := i == len(t.s) || t.s[i] == '>'
-		s.inside = closed && (open || start == 0 && i < len(t.s))
+		s := segment{start: start, end: i, opened: open, closed: i < len(t.s) && t.s[i] == '>'}
+		s.inside = open && (s.closed || i == len(t.s)) || start == 0 && s.closed
 		s.hasAt = atSign(t.s[start:i], 0) >= 0 || s.inside && strings.Contains(t.s[start:i], "@")
 		segments = append(segments, s)
 		if i < len(t.s) {
@@ -83,7 +93,7 @@ func splitAngles(t text) ([]segment, *Error) {
 }
 
 // besideAngles resolves an address outside the brackets: what is inside must be
-// a name of its own, or nothing.
+// a name of its own, or nothing. Words beside half a pair are not a name.
 func (p *pipeline) besideAngles(t text, segments []segment, depth int) (mailbox, *Error) {
 	e := edit{src: t}
 	class := ClassLocalInvalid // of a bracket before the @
@@ -99,10 +109,16 @@ func (p *pipeline) besideAngles(t text, segments []segment, depth int) (mailbox,
 		if s.end > s.start && (before || after) || before && after {
 			return mailbox{}, refuse(class, t.pos(s.start), "there is an angle bracket inside the address")
 		}
+		if !(s.opened && s.closed) && hasWords(t.s[s.start:s.end]) {
+			return mailbox{}, refuse(ClassAmbiguous, t.pos(s.start), "there are words beside the address")
+		}
 		e.replace(max(s.start-1, 0), min(s.end+1, len(t.s)), " ")
 	}
 	return p.resolve(e.text(), depth+1)
 }
+
+// hasWords reports whether s is more than blanks and separators.
+func hasWords(s string) bool { return strings.Trim(s, " \t,;") != "" }
 
 // glued reports whether the byte at i belongs to the text before it.
 func glued(s string, i int) bool {

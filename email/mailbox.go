@@ -22,10 +22,13 @@ func (p *pipeline) mailbox(t text) (mailbox, *Error) {
 		return mailbox{}, refuse(ClassBadEncoding, t.pos(bad), "the address has bytes that are not UTF-8")
 	}
 	if second := atSign(t.s, at+1); second >= 0 {
-		if at > 0 && joinsAddresses(t.s[at+1:second]) {
-			return mailbox{}, refuse(ClassMultiple, t.pos(second), "there is more than one address")
+		if sep := joint(t.s[at+1 : second]); at > 0 && sep > 0 {
+			return p.joined(t.cut(0, at+1+sep), t.cut(at+2+sep, len(t.s)))
 		}
 		return mailbox{}, refuse(ClassExtraAt, t.pos(second), "there is more than one @")
+	}
+	if p.repairs&packaging != 0 && halfQuoted(t.s[:at]) {
+		return mailbox{}, refuse(ClassAmbiguous, t.pos(0), "half a pair of quotes or brackets is left in the local part")
 	}
 	local, err := p.local(t.cut(0, at), t.pos(at))
 	if err != nil {
@@ -47,11 +50,41 @@ func (p *pipeline) mailbox(t text) (mailbox, *Error) {
 	return mailbox{local, h}, nil
 }
 
-// joinsAddresses reports whether the text between two @ signs is a domain, a
-// separator and another local part.
-func joinsAddresses(between string) bool {
+// halfQuoted reports local parts with a quote or a brace at one end only.
+func halfQuoted(local string) bool {
+	if local == "" {
+		return false
+	}
+	first, last := local[0], local[len(local)-1]
+	opens := first == '\'' || first == '`' || first == '{'
+	shuts := last == '\'' || last == '`' || last == '}'
+	return opens != shuts || opens && len(local) == 1
+}
+
+// joint returns where a separator stands in the text between two @ signs if the
+// text is a domain, the separator and another local part, and -1 otherwise.
+func joint(between string) int {
 	sep := strings.IndexAny(between, `/\|&:<>`)
-	return sep > 0 && strings.Contains(between[:sep], ".")
+	if sep > 0 && strings.Contains(between[:sep], ".") {
+		return sep
+	}
+	return -1
+}
+
+// joined reads two addresses of which a separator makes one word. They must be
+// the same.
+func (p *pipeline) joined(first, second text) (mailbox, *Error) {
+	p.repairs |= repairDedupe
+	m, err := p.mailbox(first)
+	if sameText(first.s, second.s) {
+		return m, err
+	}
+	if err == nil {
+		if other, err := p.mailbox(second); err == nil && other.same(m) {
+			return m, nil
+		}
+	}
+	return mailbox{}, refuse(ClassMultiple, second.pos(0), "there is more than one address")
 }
 
 // changed notes the repair that turned from into to.

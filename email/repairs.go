@@ -24,6 +24,10 @@ const (
 	repairIDNA
 )
 
+// packaging is the repairs that take something off around the address.
+const packaging = repairPrefix | repairAngle | repairComment | repairWrapper | repairSeparator |
+	repairTrailingDot | repairDedupe | repairExtract
+
 var repairNames = [...]string{
 	"trim", "strip_invisible", "width_fold", "html_unescape", "percent_decode", "strip_prefix",
 	"unwrap_angle", "strip_comment", "strip_wrapper", "strip_separator", "strip_trailing_dot",

@@ -11,7 +11,8 @@ const maxCandidates = 32
 func (p *pipeline) words(t text, depth int) (mailbox, *Error) {
 	t = p.joinAtSigns(t)
 	var addresses []text
-	other := -1 // index of the first word that is no address
+	other := -1   // index of the first word that is no address
+	between := -1 // index of the last word that only separates
 	count, whole := 0, 0
 	for i := 0; i < len(t.s); {
 		if isBreak(t.s[i]) {
@@ -25,7 +26,9 @@ func (p *pipeline) words(t text, depth int) (mailbox, *Error) {
 		count++
 		at := addressWord(t.s[start:i])
 		if at < 0 {
-			if other < 0 {
+			if i-start == 1 && strings.IndexByte(`/|&\`, t.s[start]) >= 0 {
+				between = start
+			} else if other < 0 {
 				other = start
 			}
 			continue
@@ -47,7 +50,7 @@ func (p *pipeline) words(t text, depth int) (mailbox, *Error) {
 			p.repairs |= repairExtract
 			return p.resolve(addresses[0], depth+1)
 		}
-		return mailbox{}, refuse(ClassAmbiguous, t.pos(other), "there are words beside the address")
+		return mailbox{}, refuse(ClassAmbiguous, t.pos(max(other, between)), "there are words beside the address")
 	case whole < 2:
 		return mailbox{}, refuse(ClassAmbiguous, addresses[0].pos(0), "there is text with an @ beside the address")
 	}
