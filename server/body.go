@@ -109,6 +109,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (*restBody, er
 	switch {
 	case err == nil:
 		w.Header().Del("Connection")
+		// Past the deadline net/http would take the caller for gone.
 		_ = connection.SetReadDeadline(time.Time{})
 		return &restBody{Reader: bytes.NewReader(text), text: text}, nil
 	case errors.As(err, &over):

@@ -80,9 +80,6 @@ func TestAnswersMustBeAccepted(t *testing.T) {
 		rest, began := b.connect(), time.Now()
 		rest.send("POST /v1/enrich", "Content-Length: 13", whole)
 		synctest.Wait()
-		if under := b.server.load.rest.Load(); under != 0 && under != 1 {
-			t.Errorf("%d requests under way", under)
-		}
 		time.Sleep(31 * time.Second)
 		if _, err := bufio.NewReader(rest).ReadByte(); !errors.Is(err, io.EOF) {
 			t.Errorf("the connection of a caller who does not read lives on after %s: %v", time.Since(began), err)

@@ -25,9 +25,8 @@ func (s *Server) newREST(service enrichv1.EnrichServiceServer) (*http.Server, er
 		runtime.WithErrorHandler(s.writeGatewayError),
 		// Headers are nothing that the service reads.
 		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }),
-		// A method is what the request line says.
+		// A method is what the request line says, for forms too.
 		runtime.WithDisablePathLengthFallback(),
-		runtime.WithDisableHTTPMethodOverride(),
 	)
 	if err := enrichv1.RegisterEnrichServiceHandlerServer(context.Background(), gateway, service); err != nil {
 		return nil, err
@@ -52,7 +51,7 @@ func (s *Server) edge(contract http.Handler) http.Handler {
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		ctx := withRequestID(r.Context())
 		r = r.WithContext(ctx)
-		w := newPatientWriter(plain, s.config.BodyTimeout)
+		w := &patientWriter{ResponseWriter: plain, patience: s.config.BodyTimeout}
 		w.Header().Set("X-Request-Id", requestIDOf(ctx))
 		if r.ContentLength != 0 {
 			forgoBody(w)
@@ -136,12 +135,6 @@ type patientWriter struct {
 	http.ResponseWriter
 	patience time.Duration
 	begun    bool
-}
-
-// newPatientWriter also lifts the limit of the connection's last answer.
-func newPatientWriter(w http.ResponseWriter, patience time.Duration) *patientWriter {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
-	return &patientWriter{ResponseWriter: w, patience: patience}
 }
 
 func (p *patientWriter) begin() {
