@@ -33,6 +33,7 @@ func TestFold(t *testing.T) {
 		"x@john.gmail.com":             "x@john.gmail.com",
 		"i.p+x@ya.ru":                  "i.p@yandex.ru",
 		"i-p@yandex.kz":                "i-p@yandex.ru",
+		"j.d+x@passport.com":           "j.d+x@passport.com",
 		"john-x@yahoo.com":             "john-x@yahoo.com",
 		"john+x@yahoo.com":             "john+x@yahoo.com",
 		"m\u00fcller+x@gmail.com":      "m\u00fcller@gmail.com",

@@ -44,27 +44,21 @@ func (p *pipeline) stripPrefix(t text) (rest, label text, ok bool, err *Error) {
 	return rest, label, true, nil
 }
 
-// link takes [label](target) and <a href="target">label</a> apart.
+// link takes [label](target "title") and <a href="target">label</a> apart.
 func link(t text) (target, label text, ok bool) {
-	if t.s[0] == '[' && t.s[len(t.s)-1] == ')' {
-		middle := strings.Index(t.s, "](")
-		if middle < 0 || closing(t.s) != middle || closing(t.s[middle+1:]) != len(t.s)-middle-2 {
-			return t, text{}, false
+	if t.s[0] != '[' || t.s[len(t.s)-1] != ')' {
+		return anchor(t)
+	}
+	middle := strings.Index(t.s, "](")
+	if middle < 0 || closing(t.s) != middle || closing(t.s[middle+1:]) != len(t.s)-middle-2 {
+		return t, text{}, false
+	}
+	target = t.cut(middle+2, len(t.s)-1)
+	if blank := strings.IndexAny(target.s, " \t"); blank >= 0 && strings.Contains(target.s[:blank], "@") {
+		title := strings.TrimSpace(target.s[blank:])
+		if len(title) > 1 && (title[0] == '"' || title[0] == '\'') && title[len(title)-1] == title[0] {
+			target = target.cut(0, blank)
 		}
-		return t.cut(middle+2, len(t.s)-1), t.cut(1, middle), true
 	}
-	const open, attribute, shut = "<a ", "href=", "</a>"
-	if len(t.s) < len(open)+len(shut) || lowerASCII(t.s[:len(open)]) != open || lowerASCII(t.s[len(t.s)-len(shut):]) != shut {
-		return t, text{}, false
-	}
-	end := strings.IndexByte(t.s, '>') // of the opening tag
-	href := strings.Index(lowerASCII(t.s[:end]), attribute) + len(attribute)
-	if end >= len(t.s)-len(shut) || href < len(attribute) || href >= end || t.s[href] != '"' && t.s[href] != '\'' {
-		return t, text{}, false
-	}
-	size := strings.IndexByte(t.s[href+1:end], t.s[href])
-	if size < 0 {
-		return t, text{}, false
-	}
-	return t.cut(href+1, href+1+size), t.cut(end+1, len(t.s)-len(shut)), true
+	return target, t.cut(1, middle), true
 }

@@ -76,6 +76,16 @@ func (p *pipeline) resolve(t text, depth int) (mailbox, *Error) {
 			t = inner
 			continue
 		}
+		if inner, ok := unwrapHalf(t); ok {
+			p.repairs |= repairWrapper
+			t = inner
+			continue
+		}
+		if inner, ok := stripTags(t); ok {
+			p.repairs |= repairWrapper
+			t = inner
+			continue
+		}
 		rest, label, ok, err := p.stripPrefix(t)
 		if err != nil {
 			return mailbox{}, err

@@ -114,6 +114,34 @@ func (p *pipeline) unwrap(t text) (text, bool) {
 	return inner, true
 }
 
+// unwrapHalf takes a bracket or a single quote off an edge of t if its partner
+// is missing and no address can begin or end with it. A leading ', ` or { may
+// belong to a local part.
+func unwrapHalf(t text) (text, bool) {
+	s := t.s
+	if len(s) < 2 {
+		return t, false
+	}
+	if s[0] == '(' && !strings.Contains(s, ")") || s[0] == '[' && !strings.Contains(s, "]") {
+		return t.cut(1, len(s)), true
+	}
+	if i := strings.IndexByte(")]}", s[len(s)-1]); i >= 0 && strings.IndexByte(s, "([{"[i]) < 0 {
+		return t.cut(0, len(s)-1), true
+	}
+	_, open := utf8.DecodeRuneInString(s)
+	_, shut := utf8.DecodeLastRuneInString(s)
+	local, _, _ := strings.Cut(s, "@")
+	if isSingleQuote(s[len(s)-shut:]) && !isSingleQuote(s[:open]) && badAtom(local) < 0 && !strings.ContainsAny(s, " \t,;") {
+		return t.cut(0, len(s)-shut), true
+	}
+	if open > 1 && isSingleQuote(s[:open]) && !strings.ContainsFunc(s[open:], func(r rune) bool {
+		return r >= utf8.RuneSelf && isSingleQuote(string(r))
+	}) {
+		return t.cut(open, len(s)), true
+	}
+	return t, false
+}
+
 // closing returns the index of the bracket that closes the one at the start of
 // s, or -1.
 func closing(s string) int {
