@@ -3,24 +3,54 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
 
+// atOnce is how many leads are under way together.
+type atOnce int
+
+// Validate refuses what cannot work, and what no service would thank for.
+func (n atOnce) Validate() error {
+	if n < 1 || n > 1000 {
+		return fmt.Errorf("%d is not from 1 to 1000", n)
+	}
+	return nil
+}
+
+// asker asks the service about one address.
+type asker func(ctx context.Context, email string) (*enrichv1.EnrichResponse, error)
+
+// about asks about a lead unless there is nothing to ask.
+func (ask asker) about(ctx context.Context, lead lead) result {
+	start := time.Now()
+	found := result{lead: lead, err: lead.damage}
+	if lead.earlier == nil && lead.damage == nil {
+		found.response, found.err = ask(ctx, lead.email)
+	}
+	found.took = time.Since(start)
+	return found
+}
+
 // result is what became of one lead.
 type result struct {
 	lead     lead
-	response *enrichv1.EnrichResponse // nil when err is set
+	response *enrichv1.EnrichResponse // nil when err or lead.earlier is set
 	err      error
 	took     time.Duration
 }
 
 // enrichAll asks about every lead that next returns until io.EOF, at most
 // parallel at once, and hands the results to done in the order of the leads.
-// It stops at the first error of next or done.
-func enrichAll(ctx context.Context, next func() (lead, error), ask func(context.Context, string) (*enrichv1.EnrichResponse, error), parallel int, done func(result) error) error {
+// It stops at the first error of next or done; of next once the leads before it
+// are done.
+func enrichAll(ctx context.Context, next func() (lead, error), ask asker, parallel atOnce, done func(result) error) error {
+	if err := parallel.Validate(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
@@ -42,11 +72,7 @@ func enrichAll(ctx context.Context, next func() (lead, error), ask func(context.
 			case <-ctx.Done():
 				return
 			}
-			go func() {
-				start := time.Now()
-				response, err := ask(ctx, lead.email)
-				answer <- result{lead: lead, response: response, err: err, took: time.Since(start)}
-			}()
+			go func() { answer <- ask.about(ctx, lead) }()
 		}
 	}()
 	for answer := range queue {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -14,6 +16,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	"github.com/enrichd/enrichd/email"
+	"github.com/enrichd/enrichd/enrich"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
 
@@ -42,9 +46,12 @@ func (c *client) close() { _ = c.connection.Close() }
 
 // enrich asks about one address. While asking again can help it waits and does,
 // patience at most: a throttled lead is late, not lost.
-func (c *client) enrich(ctx context.Context, email string, question question, patience time.Duration) (*enrichv1.EnrichResponse, error) {
+func (c *client) enrich(ctx context.Context, address string, question question, patience time.Duration) (*enrichv1.EnrichResponse, error) {
+	if !utf8.ValidString(address) {
+		return nil, errBadEncoding
+	}
 	request := &enrichv1.EnrichRequest{
-		Subject: &enrichv1.EnrichRequest_Email{Email: email},
+		Subject: &enrichv1.EnrichRequest_Email{Email: address},
 		Lane:    enrichv1.Lane(enrichv1.Lane_value["LANE_"+strings.ToUpper(question.Lane)]),
 	}
 	if len(question.Fields) > 0 {
@@ -87,12 +94,50 @@ func retryDelay(err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// explain is an error of the service in one line for a person.
+// errBadEncoding stands for an address that no message can carry.
+var errBadEncoding = unreadableError(email.ClassBadEncoding, "the address is not UTF-8")
+
+// unreadableError is what the service says of an address of this class.
+func unreadableError(class email.Class, message string) error {
+	described, err := status.New(codes.InvalidArgument, message).WithDetails(
+		&errdetails.ErrorInfo{Reason: string(enrich.Invalid), Metadata: map[string]string{"class": string(class)}},
+		&errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "email"}}},
+	)
+	if err != nil { // details are the standard ones and always marshal
+		return status.Error(codes.InvalidArgument, message)
+	}
+	return described.Err()
+}
+
+// unreadable tells whether the service cannot make out an address in what it
+// was asked about: asking again cannot help.
+func unreadable(err error) bool {
+	for _, detail := range status.Convert(err).Details() {
+		if bad, ok := detail.(*errdetails.BadRequest); ok {
+			return len(bad.GetFieldViolations()) > 0 && bad.GetFieldViolations()[0].GetField() == "email"
+		}
+	}
+	return false
+}
+
+// unreadableWord begins what explain says of an address that is unreadable.
+const unreadableWord = "invalid_address"
+
+// explain is an error of the service, or a damaged row, in one line for a
+// person.
 func explain(err error) string {
+	var damaged damagedRow
+	if errors.As(err, &damaged) {
+		return damaged.Error()
+	}
 	failure := status.Convert(err)
 	for _, detail := range failure.Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {
-			if class := info.GetMetadata()["class"]; class != "" {
+			class := info.GetMetadata()["class"]
+			if class != "" && unreadable(err) {
+				return fmt.Sprintf("%s (%s)", unreadableWord, class)
+			}
+			if class != "" {
 				return fmt.Sprintf("%s (%s)", info.GetReason(), class)
 			}
 			return info.GetReason() + ": " + failure.Message()

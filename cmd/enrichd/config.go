@@ -18,8 +18,12 @@ type configCheckCommand struct {
 
 // Run checks it.
 func (c *configCheckCommand) Run(terminal terminal) error {
-	if _, err := config.Load(c.File); err != nil {
+	loaded, err := config.Load(c.File)
+	if err != nil {
 		return err
+	}
+	for _, warning := range loaded.Warnings() {
+		fmt.Fprintf(terminal.err, "%s: warning: %s\n", c.File, warning)
 	}
 	fmt.Fprintf(terminal.out, "%s: ok\n", c.File)
 	return nil

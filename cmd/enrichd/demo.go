@@ -35,7 +35,7 @@ type demoCommand struct {
 	Once     bool   `help:"Stop after the table instead of serving on."`
 	GRPC     string `name:"grpc" default:"127.0.0.1:8471" help:"The gRPC address."`
 	HTTP     string `name:"http" default:"127.0.0.1:8470" help:"The REST address."`
-	Parallel int    `default:"8" help:"How many leads are under way at once."`
+	Parallel atOnce `default:"8" help:"How many leads are under way at once."`
 }
 
 // Run enriches the bundled leads and serves on until the context ends.
@@ -93,7 +93,8 @@ func (c *demoCommand) build(vendors string, log *slog.Logger) (*app.App, error) 
 		return nil, err
 	}
 	loaded.Server.GRPC, loaded.Server.HTTP = c.GRPC, c.HTTP
-	return app.New(loaded, log)
+	service, err := app.New(loaded, log)
+	return service, listenHelp(err, `choose other addresses: make demo DEMO="--grpc 127.0.0.1:0 --http 127.0.0.1:0"`)
 }
 
 // show enriches the leads over the API and prints what became of them.
@@ -109,6 +110,9 @@ func (c *demoCommand) show(ctx context.Context, terminal terminal, service *app.
 	defer client.close()
 	ask := func(ctx context.Context, email string) (*enrichv1.EnrichResponse, error) {
 		return client.enrich(ctx, email, question{Lane: "bulk"}, time.Minute)
+	}
+	if err := vendors.Reset(fakevendor.Reset{Faults: true}); err != nil { // their schedule begins with the first lead
+		return err
 	}
 	table := newDemoTable()
 	progress := newProgress(terminal.err, bytes.Count(demoLeads, []byte("\n"))-1)

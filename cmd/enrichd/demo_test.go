@@ -45,7 +45,7 @@ func find(t *testing.T, text, pattern string) string {
 	return match[1]
 }
 
-func readFile(t *testing.T, path string) string {
+func readText(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -83,19 +83,26 @@ func TestDemoAndReadme(t *testing.T) {
 			t.Errorf("%s leads failed:\n%s", failed, shown)
 		}
 		for _, vendor := range []string{"peopledatalabs", "hunter"} {
-			if twice := find(t, shown, vendor+`\s+\d+\s+\d+\s+(\d+)`); twice != "0" {
-				t.Errorf("%s was paid twice for %s facts", vendor, twice)
+			numbers := strings.Fields(find(t, shown, vendor+`\s+(\d[^$]+)\$`)) // calls, 5xx, 429s, over its limit, paid twice
+			if len(numbers) != 5 || numbers[3] != "0" || numbers[4] != "0" {
+				t.Errorf("%s was called over its limit, or paid twice: %q", vendor, numbers)
 			}
-			if refused := find(t, shown, vendor+`\s+\d+\s+(\d+)`); refused != "0" {
-				t.Errorf("%s refused %s calls", vendor, refused)
+			if troubled := numbers[1] != "0" && numbers[2] != "0"; troubled != (vendor == "peopledatalabs") {
+				t.Errorf("%s failed %s calls and refused %s: the primary should, the secondary not", vendor, numbers[1], numbers[2])
 			}
+		}
+		if cost, billed := find(t, shown, `answers cost (\$[\d.]+)`), find(t, shown, `vendors billed (\$[\d.]+)`); cost != billed && !strings.Contains(shown, "nobody knows") {
+			t.Errorf("the answers cost %s and the vendors billed %s", cost, billed)
+		}
+		if !strings.Contains(shown, "shared") {
+			t.Errorf("no lead shows that it shared another's call:\n%s", shown)
 		}
 		if !strings.Contains(shown, "memory") || !strings.Contains(shown, "hunter+peopledatalabs") {
 			t.Errorf("no lead was answered from memory, or none by both vendors:\n%s", shown)
 		}
 	})
 	rest, grpcAddress := find(t, shown, `curl -s http://(\S+)/v1`), find(t, shown, `' (\S+) enrich\.v1`)
-	readme := readFile(t, "../../README.md")
+	readme := readText(t, "../../README.md")
 
 	t.Run("curl", func(t *testing.T) {
 		path, body := find(t, readme, `curl -s http://127.0.0.1:8470(\S+) -d`), find(t, readme, `-d '([^']+)'`)
@@ -119,7 +126,7 @@ func TestDemoAndReadme(t *testing.T) {
 		}
 	})
 	t.Run("Go client", func(t *testing.T) {
-		source := readFile(t, "../../examples/go/main.go")
+		source := readText(t, "../../examples/go/main.go")
 		if _, code, _ := strings.Cut(source, "\npackage main"); !strings.Contains(readme, "package main"+code) {
 			t.Error("the README's client is not examples/go/main.go")
 		}
@@ -178,7 +185,7 @@ func enrichDemoLeads(t *testing.T, server string) {
 		if code := run(t.Context(), []string{"enrich", "--server", server, "--file", in, "--out", out}, terminal{out: &said, err: &said}); code != 1 {
 			t.Errorf("exit code %d, want 1 because some rows cannot be read: %s", code, &said)
 		}
-		return readFile(t, out)
+		return readText(t, out)
 	}
 	whole := enrich()
 	rows, err := csv.NewReader(strings.NewReader(whole)).ReadAll()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -19,9 +20,9 @@ type enrichCommand struct {
 	Addresses []string      `arg:"" optional:"" name:"email" help:"Single addresses, answered as JSON lines."`
 	File      string        `short:"f" help:"A CSV file of leads with a heading row; - for standard input." placeholder:"FILE"`
 	Column    string        `help:"The heading of the column with the addresses, if it is not a usual one."`
-	Out       string        `short:"o" default:"-" help:"Where the rows with their results go. If an earlier run was interrupted, it is continued." placeholder:"FILE"`
+	Out       string        `short:"o" default:"-" help:"Where the rows with their results go; standard output by default. Of a file that an earlier run wrote, only leads that have no answer yet are asked about." placeholder:"FILE"`
 	Server    string        `default:"127.0.0.1:8471" help:"The service's gRPC address."`
-	Parallel  int           `default:"16" help:"How many leads are under way at once."`
+	Parallel  atOnce        `default:"16" help:"How many leads are under way at once."`
 	Patience  time.Duration `default:"10m" help:"How long one lead may wait for a throttled vendor."`
 	question
 }
@@ -30,9 +31,6 @@ type enrichCommand struct {
 func (c *enrichCommand) Run(ctx context.Context, terminal terminal) error {
 	if (c.File == "") == (len(c.Addresses) == 0) {
 		return errors.New("name addresses, or a file with --file")
-	}
-	if c.Parallel < 1 {
-		return errors.New("--parallel must be at least 1")
 	}
 	client, err := dial(c.Server)
 	if err != nil {
@@ -87,47 +85,44 @@ func (c *enrichCommand) enrichFile(ctx context.Context, terminal terminal, ask a
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	out, done, err := openResults(c.Out, terminal.out, leads.header)
+	out, err := openResults(c.Out, terminal.out, leads.header)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	for range done {
-		if _, err := leads.next(); err != nil {
-			return fmt.Errorf("%s has more rows than %s: name another file with --out", c.Out, c.File)
-		}
-	}
 	progress := newProgress(terminal.err, -1)
-	_ = progress.Add(done)
-	failed := 0
-	err = enrichAll(ctx, leads.next, ask, c.Parallel, func(r result) error {
-		if r.err != nil {
-			failed++
+	var rows, withoutAnswer, again int
+	err = enrichAll(ctx, out.resume(leads), ask, c.Parallel, func(r result) error {
+		cells := r.lead.earlier
+		if cells == nil {
+			cells = append(slices.Clone(r.lead.cells), resultCells(r)...)
 		}
+		failed, mayHelp := failed(cells[len(leads.header):])
+		rows++
+		count(&withoutAnswer, failed)
+		count(&again, mayHelp)
 		_ = progress.Add(1)
-		return out.write(append(padded(r.lead.cells, len(leads.header)), resultCells(r)...))
+		return out.write(cells)
 	})
 	_ = progress.Finish()
-	fmt.Fprintf(terminal.err, "\n%d rows, %d failed\n", leads.row, failed)
-	return errors.Join(err, someFailed(failed))
+	fmt.Fprintf(terminal.err, "\n%d rows, %d failed\n", rows, withoutAnswer)
+	if again > 0 && c.Out != "-" {
+		fmt.Fprintf(terminal.err, "Run the command again to ask about %d of them once more.\n", again)
+	}
+	return errors.Join(err, someFailed(withoutAnswer))
 }
 
-// asker asks the service about one address.
-type asker = func(context.Context, string) (*enrichv1.EnrichResponse, error)
+func count(counter *int, when bool) {
+	if when {
+		*counter++
+	}
+}
 
 func someFailed(failed int) error {
 	if failed > 0 {
 		return errSomeFailed
 	}
 	return nil
-}
-
-// padded gives a row as many cells as the header has, so that the results stand
-// in their columns; what a row has beyond them is cut.
-func padded(cells []string, width int) []string {
-	row := make([]string, width, width+len(resultColumns()))
-	copy(row, cells)
-	return row
 }
 
 // newProgress is a bar for a known number of leads, or a counter for -1.
@@ -140,5 +135,6 @@ func newProgress(to io.Writer, leads int) *progressbar.ProgressBar {
 		progressbar.OptionSetItsString("leads"),
 		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionSetWidth(30),
+		progressbar.OptionSetSpinnerChangeInterval(0), // the spinner's goroutine reads unlocked
 	)
 }

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
-	"os"
+	"strings"
 
 	"github.com/enrichd/enrichd/providers/fakevendor"
 )
@@ -27,7 +28,7 @@ func (c *fakevendorCommand) Run(ctx context.Context, terminal terminal) error {
 	}
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
-		return err
+		return listenHelp(err, "choose another address with --listen")
 	}
 	for _, name := range vendors.Vendors() {
 		fmt.Fprintf(terminal.out, "%s: base_url: http://%s/%s\n", name, listener.Addr(), name)
@@ -44,10 +45,14 @@ func (c *fakevendorCommand) load() (fakevendor.Config, error) {
 		}
 		return all, nil
 	}
-	file, err := os.Open(c.Config)
+	text, err := readFile(c.Config, 1<<20)
 	if err != nil {
 		return fakevendor.Config{}, err
 	}
-	defer file.Close()
-	return fakevendor.Parse(file)
+	loaded, err := fakevendor.Parse(bytes.NewReader(text))
+	if err != nil {
+		reason, _, _ := strings.Cut(err.Error(), "\n") // the rest repeats the file
+		return fakevendor.Config{}, fmt.Errorf("%s: %s", c.Config, reason)
+	}
+	return loaded, nil
 }

@@ -38,20 +38,36 @@ var errSomeFailed = errors.New("some rows failed")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(run(ctx, os.Args[1:], terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+}
+
+// output remembers that data could not be written, so that no command has to
+// look after every line.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // run carries out one command line and returns the exit code: 0 done, 1 failed
 // or done in part, 2 not understood.
 func run(ctx context.Context, args []string, terminal terminal) int {
-	exit := -1
+	exit, out := -1, &output{Writer: terminal.out}
+	terminal.out = out
 	parser, err := kong.New(&commands{},
 		kong.Name("enrichd"),
-		kong.Description("One API in front of every data vendor: never over a quota, never paid twice, never loses a lead."),
+		kong.Description("One API in front of every data vendor: never over a quota, never paid twice, never loses a lead.\n\nExit codes: 0 done; 1 failed, or done in part; 2 the command line is wrong."),
 		kong.Writers(terminal.out, terminal.err),
 		kong.Exit(func(code int) { exit = code }),
-		kong.UsageOnError(),
+		kong.ShortUsageOnError(),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(terminal),
 	)
@@ -68,9 +84,12 @@ func run(ctx context.Context, args []string, terminal terminal) int {
 		return 2
 	}
 	switch err := parsed.Run(); {
-	case err == nil:
+	case err == nil && out.err == nil:
 		return 0
 	case errors.Is(err, errSomeFailed):
+		return 1
+	case err == nil:
+		fmt.Fprintln(terminal.err, "enrichd: the output could not be written:", out.err)
 		return 1
 	default:
 		fmt.Fprintln(terminal.err, "enrichd:", err)

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -17,15 +17,15 @@ import (
 	"github.com/enrichd/enrichd/email"
 )
 
-// longestLine is the longest line that normalize reads: a cell of 1 MiB, every
+// longestJSON is the longest line that normalize reads: a cell of 1 MiB, every
 // byte of it escaped. What is longer is refused unread.
-const longestLine = 8 << 20
+const longestJSON = 8 << 20
 
 // normalizeCommand shows what the normalizer makes of cells.
 type normalizeCommand struct {
 	Files   []string `arg:"" optional:"" name:"file" help:"Files to read; standard input by default."`
 	Lines   bool     `help:"Each line is a raw cell instead of JSON with input or input_b64."`
-	Profile string   `enum:"none,consumer" default:"none" help:"How keys are folded (${enum})."`
+	Profile string   `enum:",none,consumer" default:"" help:"How keys are folded: none or consumer. By default none, or what the configuration file says." placeholder:"NAME"`
 	Day     string   `help:"Adds the idempotency key of this UTC day." placeholder:"2006-01-02"`
 	Config  string   `short:"c" type:"existingfile" help:"A configuration file whose email section is obeyed." placeholder:"FILE"`
 }
@@ -55,7 +55,8 @@ type normalizeOutput struct {
 	IdempotencyKey string          `json:"idempotency_key,omitempty"`
 }
 
-// Run writes one JSON line for each line it reads, in their order.
+// Run writes one JSON line for each line it reads, in their order and as soon as
+// there is nothing more to read at once.
 func (c *normalizeCommand) Run(ctx context.Context, terminal terminal) error {
 	normalize, err := c.normalizer()
 	if err != nil {
@@ -71,15 +72,17 @@ func (c *normalizeCommand) Run(ctx context.Context, terminal terminal) error {
 		return encoder.Encode(normalize(number, line, tooLong))
 	}
 	if len(c.Files) == 0 {
-		return errors.Join(eachLine(terminal.in, each), out.Flush())
+		return cmp.Or(eachLine(terminal.in, each, out.Flush), out.Flush())
 	}
 	for _, name := range c.Files {
 		file, err := os.Open(name)
 		if err != nil {
-			return errors.Join(err, out.Flush())
+			return cmp.Or(out.Flush(), err)
 		}
-		if err := errors.Join(eachLine(file, each), file.Close()); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", name, err), out.Flush())
+		err = eachLine(file, each, out.Flush)
+		_ = file.Close()
+		if err != nil {
+			return cmp.Or(out.Flush(), fmt.Errorf("%s: %w", name, err))
 		}
 	}
 	return out.Flush()
@@ -94,7 +97,7 @@ func (c *normalizeCommand) normalizer() (func(number int, line []byte, tooLong b
 			return nil, err
 		}
 	}
-	if c.Config == "" || c.Profile != string(email.ProfileNone) {
+	if c.Profile != "" {
 		loaded.Email.Fold = email.Profile(c.Profile)
 	}
 	normalizer, err := email.New(loaded.Email)
@@ -171,40 +174,26 @@ func describe(id json.RawMessage, address email.Address, err error, day time.Tim
 }
 
 // eachLine calls each with every line, without its line break, counted from 1.
-// Of a line longer than longestLine only the number is told.
-func eachLine(reader io.Reader, each func(number int, line []byte, tooLong bool) error) error {
-	buffered := bufio.NewReaderSize(reader, 64<<10)
-	for number := 1; ; number++ {
-		line, tooLong, err := readLine(buffered)
-		if err != nil && !errors.Is(err, io.EOF) {
+// Of a line longer than longestJSON it gets the beginning. Whenever the reader
+// has nothing more at hand it calls idle.
+func eachLine(reader io.Reader, each func(number int, line []byte, tooLong bool) error, idle func() error) error {
+	lines := lineReader{reader: bufio.NewReaderSize(reader, 64<<10), most: longestJSON}
+	for {
+		line, ok := lines.next()
+		if !ok {
+			break
+		}
+		if err := each(line.number, line.text, line.tooLong); err != nil {
 			return err
 		}
-		if err == nil || len(line) > 0 || tooLong {
-			line = bytes.TrimSuffix(line, []byte("\n"))
-			if eachErr := each(number, bytes.TrimSuffix(line, []byte("\r")), tooLong); eachErr != nil {
-				return eachErr
+		if lines.reader.Buffered() == 0 {
+			if err := idle(); err != nil {
+				return err
 			}
 		}
-		if err != nil {
-			return nil
-		}
 	}
-}
-
-func readLine(reader *bufio.Reader) (line []byte, tooLong bool, err error) {
-	for {
-		part, err := reader.ReadSlice('\n')
-		if len(line)+len(part) > longestLine {
-			tooLong = true
-		}
-		if !tooLong {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			if tooLong {
-				line = nil
-			}
-			return line, tooLong, err
-		}
+	if errors.Is(lines.err, io.EOF) {
+		return nil
 	}
+	return lines.err
 }

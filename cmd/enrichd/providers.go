@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -114,13 +113,16 @@ type providersReplayCommand struct {
 	Files []string `arg:"" name:"file" type:"existingfile" help:"Files of recorded exchanges."`
 }
 
+// mostExchanges is the longest file of recorded exchanges, in bytes.
+const mostExchanges = 64 << 20
+
 // Run replays them. What a case expects and does not get is told beside the
 // results.
 func (c *providersReplayCommand) Run(terminal terminal) error {
 	library := c.library()
 	failed := 0
 	for _, name := range c.Files {
-		data, err := os.ReadFile(name)
+		data, err := readFile(name, mostExchanges)
 		if err != nil {
 			return err
 		}

@@ -20,9 +20,12 @@ func (c *serveCommand) Run(ctx context.Context, terminal terminal) error {
 		return err
 	}
 	log := slog.New(slog.NewJSONHandler(terminal.err, &slog.HandlerOptions{Level: loaded.Log.Level}))
+	for _, warning := range loaded.Warnings() {
+		log.Warn("configuration", "warning", warning)
+	}
 	service, err := app.New(loaded, log)
 	if err != nil {
-		return err
+		return listenHelp(err, "set server.grpc and server.http in "+c.Config)
 	}
 	return service.Run(ctx)
 }

@@ -21,9 +21,10 @@ type demoTable struct {
 	found    int // of them with something found
 	refused  int // leads that could not be read
 	failed   int
-	facts    int // answered facts
-	cached   int // of them from a cache, or from a call made for another lead
-	cost     int64
+	facts    int   // answered facts
+	cached   int   // of them from a cache, or from a call made for another lead
+	cost     int64 // in micros, of the charges that are known
+	unknown  int   // calls of which nobody knows whether they were charged
 }
 
 func newDemoTable() *demoTable {
@@ -34,13 +35,14 @@ func newDemoTable() *demoTable {
 func (t *demoTable) add(r result) {
 	lead := clipped(r.lead.email, 34)
 	if r.err != nil {
-		reason := explain(r.err)
-		if strings.HasPrefix(reason, "invalid") {
+		outcome := "refused"
+		if r.lead.damage != nil || unreadable(r.err) {
 			t.refused++
 		} else {
+			outcome = failedWord
 			t.failed++
 		}
-		t.rows = append(t.rows, []string{lead, "", "", "refused", reason, "", "", "", ""})
+		t.rows = append(t.rows, []string{lead, "", "", outcome, explain(r.err), "", "", "", ""})
 		return
 	}
 	t.answered++
@@ -48,17 +50,13 @@ func (t *demoTable) add(r result) {
 	if r.response.GetOutcome() != enrichv1.Outcome_OUTCOME_NOT_FOUND {
 		t.found++
 	}
-	calls := map[string]bool{}
 	for _, attempt := range r.response.GetAttempts() {
-		if !attempt.GetShared() {
-			calls[attempt.GetProvider()] = true
-		}
+		count(&t.unknown, !attempt.GetShared() && attempt.ChargedMicros == nil)
 	}
+	own := ownCalls(r.response)
 	for _, provenance := range r.response.GetProvenance() {
 		t.facts++
-		if provenance.GetTier() != enrichv1.CacheTier_CACHE_TIER_UNSPECIFIED || !calls[provenance.GetProvider()] {
-			t.cached++
-		}
+		count(&t.cached, tierOf(provenance, own) != "vendor")
 	}
 	person, company := r.response.GetPerson(), r.response.GetCompany()
 	t.rows = append(t.rows, []string{
@@ -91,29 +89,71 @@ func (t *demoTable) printTotals(out io.Writer, vendors *fakevendor.Server) {
 	if t.facts > 0 {
 		share = 100 * t.cached / t.facts
 	}
-	fmt.Fprintf(out, "%d facts answered, %d%% of them without a vendor call of their own; %s spent\n", t.facts, share, dollars(t.cost))
-	fmt.Fprintln(out, "\nWhat the vendors say:")
+	fmt.Fprintf(out, "%d facts answered, %d%% of them without a vendor call of their own\n", t.facts, share)
+	fmt.Fprintln(out, "\nWhat the vendors say, of which the first was told to fail for a second and to refuse calls for another:")
 	writer := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(writer, "vendor\tcalls\t429s met\tpaid twice\tbilled\t")
+	fmt.Fprintln(writer, "vendor\tcalls\t5xx met\t429s met\tover its limit\tpaid twice\tbilled\t")
+	var billed int64
 	for _, name := range vendors.Vendors() {
 		ledger := vendors.Summary(name)
-		fmt.Fprintf(writer, "%s\t%d\t%d\t%d\t%s\t\n", name, ledger.Calls, ledger.RateLimited, ledger.Duplicates, dollars(ledger.ChargedMicros))
+		billed += ledger.ChargedMicros
+		fmt.Fprintf(writer, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t\n", name, ledger.Calls, serverErrors(ledger), ledger.RateLimited, overLimit(ledger), ledger.Duplicates, dollars(ledger.ChargedMicros))
 	}
 	_ = writer.Flush()
+	fmt.Fprintf(out, "\nThe answers cost %s, the vendors billed %s", dollars(t.cost), dollars(billed))
+	if t.unknown > 0 {
+		fmt.Fprintf(out, "; of %d calls that failed nobody knows the charge", t.unknown)
+	}
+	fmt.Fprintln(out)
 }
 
-// tiersOf lists which caches answered; "vendor" where one was asked.
-func tiersOf(response *enrichv1.EnrichResponse) string {
-	tiers := map[string]bool{}
-	for _, provenance := range response.GetProvenance() {
-		switch provenance.GetTier() {
-		case enrichv1.CacheTier_CACHE_TIER_MEMORY:
-			tiers["memory"] = true
-		case enrichv1.CacheTier_CACHE_TIER_REDIS:
-			tiers["redis"] = true
-		default:
-			tiers["vendor"] = true
+func serverErrors(ledger fakevendor.Summary) (sum int64) {
+	for status, calls := range ledger.ByStatus {
+		if status >= 500 {
+			sum += calls
 		}
+	}
+	return sum
+}
+
+// overLimit counts the calls that a vendor's own limits refused, and not a fault
+// that it was told to have. It is what enrichd promises never to cause.
+func overLimit(ledger fakevendor.Summary) int64 {
+	return ledger.RateLimited - ledger.ByFault[fakevendor.Storm]
+}
+
+// ownCalls are the providers that were called for this answer, rather than for
+// one that was under way for the same subject.
+func ownCalls(response *enrichv1.EnrichResponse) map[string]bool {
+	own := map[string]bool{}
+	for _, attempt := range response.GetAttempts() {
+		if !attempt.GetShared() {
+			own[attempt.GetProvider()] = true
+		}
+	}
+	return own
+}
+
+// tierOf says where a fact comes from: a cache, the "vendor", or a call that was
+// "shared" with another lead.
+func tierOf(provenance *enrichv1.Provenance, own map[string]bool) string {
+	switch tier := provenance.GetTier(); {
+	case tier == enrichv1.CacheTier_CACHE_TIER_MEMORY:
+		return "memory"
+	case tier == enrichv1.CacheTier_CACHE_TIER_REDIS:
+		return "redis"
+	case own[provenance.GetProvider()]:
+		return "vendor"
+	default:
+		return "shared"
+	}
+}
+
+// tiersOf lists where the facts of an answer come from.
+func tiersOf(response *enrichv1.EnrichResponse) string {
+	tiers, own := map[string]bool{}, ownCalls(response)
+	for _, provenance := range response.GetProvenance() {
+		tiers[tierOf(provenance, own)] = true
 	}
 	return strings.Join(slices.Sorted(maps.Keys(tiers)), "+")
 }

@@ -56,7 +56,7 @@ func TestNormalizeAnswersEveryLineInOrder(t *testing.T) {
 }
 
 func TestNormalizeReadsRawCells(t *testing.T) {
-	long := strings.Repeat("x", longestLine+100)
+	long := strings.Repeat("x", longestJSON+100)
 	file := filepath.Join(t.TempDir(), "cells.txt")
 	if err := os.WriteFile(file, []byte("john.doe+x@gmail.com\r\n\n"+long+"\n"+strings.Repeat("y", 1<<20)), 0o600); err != nil {
 		t.Fatal(err)
