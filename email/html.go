@@ -3,7 +3,7 @@ package email
 import "strings"
 
 // anchor takes <a href="target">label</a> apart. The quotes and the closing tag
-// may be missing.
+// may be missing, the latter only where no other tag follows.
 func anchor(t text) (target, label text, ok bool) {
 	const open, attribute, shut = "<a ", "href=", "</a>"
 	lower := lowerASCII(t.s)
@@ -12,6 +12,9 @@ func anchor(t text) (target, label text, ok bool) {
 		return t, text{}, false
 	}
 	size := len(strings.TrimSuffix(lower, shut))
+	if size == len(lower) && strings.Contains(lower[end:], "<") {
+		return t, text{}, false
+	}
 	href := strings.Index(lower[:end], attribute) + len(attribute)
 	if href < len(attribute) || href >= end || end >= size {
 		return t, text{}, false
