@@ -3,18 +3,17 @@ package providers
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptrace"
-	"sync/atomic"
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers/engine"
 )
 
-// response is what came back. A body that broke off or was too long is cut:
-// then it is no longer JSON, and the rules see only the status.
+// response is what came back. A body that broke off or was too long is left
+// out, so that the rules see only the status.
 type response struct {
 	status int
 	header http.Header
@@ -41,49 +40,53 @@ func (once) Close() error { return nil }
 
 // exchange sends one request and reads its response.
 func (v *Vendor) exchange(ctx context.Context, out engine.Outgoing) (response, *failure) {
-	var sent atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteHeaders: func() { sent.Store(true) },
-	})
 	request := (&http.Request{
 		Method: out.Method, URL: out.URL, Host: out.URL.Host, Header: out.Header,
 		Body: once{bytes.NewReader(out.Body)}, ContentLength: int64(len(out.Body)),
 	}).WithContext(ctx)
-	switch {
-	case len(out.Body) > 0:
-	case out.Method == http.MethodGet:
-		// Without a length net/http would probe the body in a goroutine.
-		request.TransferEncoding = []string{"identity"}
-	default:
+	if len(out.Body) == 0 && out.Method != http.MethodGet {
 		request.Body = http.NoBody
 	}
 	answer, err := v.client.Do(request)
 	if err != nil {
-		return response{}, v.failureOf(ctx, err, sent.Load())
+		return response{}, failureOf(ctx, err)
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, v.maxAnswer+1))
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return response{}, v.failureOf(ctx, err, true)
-	case int64(len(body)) > v.maxAnswer:
-		body = nil
-	case err != nil:
-		body = nil
+	body, err := v.read(answer)
+	if err != nil && ctx.Err() != nil {
+		return response{}, failureOf(ctx, err)
 	}
 	return response{answer.StatusCode, answer.Header, body}, nil
 }
 
-// failureOf names why there is no response. The error itself is dropped: its
-// text holds the address with everything in it.
-func (v *Vendor) failureOf(ctx context.Context, err error, sent bool) *failure {
-	failed := &failure{outcome: enrich.Temporary, charge: enrich.KnownCharge(0), reason: "no connection"}
-	if sent {
-		failed.charge, failed.reason = enrich.Charge{}, "the connection broke before an answer"
+// read reads a body as far as it may go. One that breaks off or is too long is
+// left out altogether: what is left of it proves nothing.
+func (v *Vendor) read(answer *http.Response) ([]byte, error) {
+	var body bytes.Buffer
+	body.Grow(int(max(min(answer.ContentLength, v.maxAnswer), 0)) + bytes.MinRead)
+	n, err := body.ReadFrom(io.LimitReader(answer.Body, v.maxAnswer+1))
+	if err != nil || n > v.maxAnswer {
+		return nil, err
 	}
+	return body.Bytes(), nil
+}
+
+// failureOf names why there is no response. The error itself is dropped: its
+// text holds the address with everything in it. Unless it is sure that nothing
+// was sent, nobody knows what the exchange cost.
+func failureOf(ctx context.Context, err error) *failure {
+	failed := &failure{outcome: enrich.Temporary, reason: "the connection broke before an answer"}
+	var undialed *dialError
+	var mistrusted *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, errPrivateAddress):
-		failed.reason = errPrivateAddress.Error()
+		failed.charge, failed.reason = enrich.KnownCharge(0), errPrivateAddress.Error()
+	case errors.As(err, &mistrusted):
+		failed.charge, failed.reason = enrich.KnownCharge(0), "the vendor's certificate is not trusted"
+	case errors.As(err, &undialed):
+		failed.charge, failed.reason = enrich.KnownCharge(0), "no connection"
+	}
+	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		failed.outcome, failed.reason = enrich.Timeout, "the caller gave up"
 	case ctx.Err() != nil:

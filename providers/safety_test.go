@@ -173,7 +173,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
-	if reply := vendorAt(t, server.URL, plain).Lookup(context.Background(), person(t)); reply.Outcome != enrich.Temporary {
+	if reply := vendorAt(t, server.URL, plain).Lookup(context.Background(), person(t)); reply.Outcome != enrich.Temporary || !reply.Charge.Known {
 		t.Errorf("%+v", reply)
 	}
 }

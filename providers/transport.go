@@ -33,7 +33,7 @@ func newClient(dial Dial, proxy *url.URL, allowPrivate bool) *http.Client {
 		dial = guardedDial(allowPrivate || proxy != nil)
 	}
 	transport := &http.Transport{
-		DialContext:            dial,
+		DialContext:            named(dial),
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    5 * time.Second,
 		MaxIdleConns:           idleConnections,
@@ -45,6 +45,22 @@ func newClient(dial Dial, proxy *url.URL, allowPrivate bool) *http.Client {
 		transport.Proxy = http.ProxyURL(proxy)
 	}
 	return &http.Client{Transport: transport, CheckRedirect: checkRedirect}
+}
+
+// dialError means that no connection was made, so nothing was sent.
+type dialError struct{ error }
+
+func (e *dialError) Unwrap() error { return e.error }
+
+// named marks the errors of dial, which net/http passes on as they are.
+func named(dial Dial) Dial {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		connection, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, &dialError{err}
+		}
+		return connection, nil
+	}
 }
 
 // checkRedirect follows a redirect within the same host only, so that no other

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -30,9 +31,14 @@ var byteOrderMark = []byte("\uFEFF")
 // decode reads one JSON value and nothing after it. Numbers become int where
 // they are whole and fit, else float64; those that fit neither stay text. Of a
 // key given twice the last counts.
+//
+// Texts are parts of one copy of the body: who keeps one must clone it, or he
+// keeps them all.
 func decode(raw []byte) (any, bool) {
+	raw = bytes.TrimPrefix(raw, byteOrderMark)
 	d := decoding{
-		Decoder: jsontext.NewDecoder(bytes.NewBuffer(bytes.TrimPrefix(raw, byteOrderMark)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
+		Decoder: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
+		whole:   string(raw),
 		left:    maxValues,
 	}
 	value, err := d.value(0)
@@ -46,24 +52,26 @@ func decode(raw []byte) (any, bool) {
 // decoding is one body under way.
 type decoding struct {
 	*jsontext.Decoder
-	left int
+	whole string
+	left  int
 }
 
 func (d *decoding) value(depth int) (any, error) {
+	if d.left--; d.left < 0 {
+		return nil, errTooManyValues
+	}
+	if d.PeekKind() == '"' {
+		return d.text()
+	}
 	token, err := d.ReadToken()
 	if err != nil {
 		return nil, err
-	}
-	if d.left--; d.left < 0 {
-		return nil, errTooManyValues
 	}
 	switch token.Kind() {
 	case '{':
 		return d.object(depth + 1)
 	case '[':
 		return d.array(depth + 1)
-	case '"':
-		return token.String(), nil
 	case '0':
 		return number(token.String()), nil
 	case 't':
@@ -81,11 +89,10 @@ func (d *decoding) object(depth int) (any, error) {
 	}
 	object := map[string]any{}
 	for d.PeekKind() != '}' {
-		token, err := d.ReadToken()
+		name, err := d.text()
 		if err != nil {
 			return nil, err
 		}
-		name := token.String()
 		if object[name], err = d.value(depth); err != nil {
 			return nil, err
 		}
@@ -108,6 +115,21 @@ func (d *decoding) array(depth int) (any, error) {
 	}
 	_, err := d.ReadToken()
 	return list, err
+}
+
+// text reads a string. Characters that are not UTF-8 become U+FFFD.
+func (d *decoding) text() (string, error) {
+	quoted, err := d.ReadValue()
+	if err != nil {
+		return "", err
+	}
+	inside := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
+		end := int(d.InputOffset()) - 1
+		return d.whole[end-len(inside) : end], nil
+	}
+	unquoted, _ := jsontext.AppendUnquote(nil, quoted) // the error only says that something was replaced
+	return string(unquoted), nil
 }
 
 func number(text string) any {

@@ -88,7 +88,7 @@ func (r *Rule) captured(a *Answer, s *Scope) map[string]string {
 		captured = map[string]string{}
 	}
 	for _, capture := range r.capture {
-		captured[capture.name] = capture.path.textOf(a.body, s)
+		captured[capture.name] = strings.Clone(capture.path.textOf(a.body, s))
 	}
 	return captured
 }

@@ -54,7 +54,7 @@ func Read(spec enrich.Spec, raw any, context Context) (enrich.Value, Verdict) {
 		if verdict != OK {
 			return enrich.Value{}, verdict
 		}
-		return enrich.TextValue(text), OK
+		return enrich.TextValue(strings.Clone(text)), OK // not to keep the whole answer
 	}
 }
 

@@ -1,6 +1,8 @@
 package forms
 
 import (
+	"strings"
+
 	"github.com/enrichd/enrichd/enrich"
 )
 
@@ -46,7 +48,7 @@ func (l *List) Add(raw any) {
 			l.wrong = true
 			return
 		}
-		l.items = append(l.items, text)
+		l.items = append(l.items, strings.Clone(text)) // not to keep the whole answer
 	case nil:
 	case bool:
 		l.masked = true
