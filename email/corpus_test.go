@@ -201,8 +201,7 @@ func TestAttributes(t *testing.T) {
 			t.Errorf("%s: %v", c.ID, err)
 			continue
 		}
-		free := c.Free || c.Policy == "list_gap" // a free domain that the list of the corpus lacks
-		if a.Role() != c.Role || a.Free() != free || a.Disposable() != c.Disposable {
+		if a.Role() != c.Role || a.Free() != c.Free || a.Disposable() != c.Disposable {
 			t.Errorf("%s: role %t, free %t, disposable %t", c.ID, a.Role(), a.Free(), a.Disposable())
 		}
 	}
