@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 PACKAGES := ./...
 
-.PHONY: help demo test quotarun build generate check-generated setup fmt lint
+.PHONY: help demo build test quotarun lint setup generate fields check-generated
 
 help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,8 +39,11 @@ setup: ## Install redis-server and protoc where they are missing (Debian, as roo
 generate: ## Rebuild the code generated from the contract in proto/.
 	proto/generate.sh
 
+fields: ## Write the fields of the configuration into docs/configuration.md.
+	go test ./config -run TestThePageListsEveryField -update
+
 check-generated: ## Fail when generated code is not what the contract generates.
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && proto/generate.sh "$$fresh" && \
-	for file in $$(cd "$$fresh" && find . -type f); do \
-		cmp -s "$$fresh/$$file" "proto/$$file" || { echo "proto/$$file is stale: run make generate"; exit 1; }; \
+	for file in $$( (cd "$$fresh" && find . -type f; cd "$(CURDIR)/proto" && find . -name '*.pb.go' -o -name '*.pb.gw.go' -o -name '*.openapi.json') | sort -u); do \
+		cmp -s "$$fresh/$$file" "proto/$$file" || { echo "proto/$$file is stale: run make generate, and remove what it no longer makes"; exit 1; }; \
 	done

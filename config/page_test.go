@@ -1,0 +1,183 @@
+package config
+
+import (
+	"encoding"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+const (
+	page       = "../docs/configuration.md"
+	fieldsMark = "<!-- fields -->\n"
+	module     = "github.com/enrichd/enrichd/"
+)
+
+var update = flag.Bool("update", false, "write the fields into "+page)
+
+// TestThePageListsEveryField compares the page with the fields and what is
+// written at them.
+func TestThePageListsEveryField(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intro, listed, found := strings.Cut(string(text), fieldsMark)
+	if !found {
+		t.Fatalf("%s has no %s", page, fieldsMark)
+	}
+	want := fieldTables(t)
+	if *update {
+		if err := os.WriteFile(page, []byte(intro+fieldsMark+want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if listed == want {
+		return
+	}
+	old, now := strings.Split(listed, "\n"), strings.Split(want, "\n")
+	for i := range max(len(old), len(now)) {
+		if i >= len(old) || i >= len(now) || old[i] != now[i] {
+			t.Fatalf("%s does not say what is written at the fields: run make fields. First difference:\n%s\n%s", page, at(old, i), at(now, i))
+		}
+	}
+}
+
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return "(the end)"
+}
+
+// fieldTables is a table for each section.
+func fieldTables(t *testing.T) string {
+	var text strings.Builder
+	sections := reflect.TypeFor[Config]()
+	for i := range sections.NumField() {
+		section := sections.Field(i)
+		fmt.Fprintf(&text, "\n### %s\n\n| field | meaning |\n| --- | --- |\n", section.Tag.Get("yaml"))
+		walkFields(t, section.Type, "", func(path, comment string) {
+			if comment == "" {
+				t.Errorf("%s.%s says nothing of what it means", section.Tag.Get("yaml"), path)
+			}
+			fmt.Fprintf(&text, "| `%s` | %s |\n", path, strings.ReplaceAll(comment, "|", "\\|"))
+		})
+	}
+	return text.String()
+}
+
+// walkFields calls each with every field below a struct and its comment.
+func walkFields(t *testing.T, of reflect.Type, prefix string, each func(path, comment string)) {
+	comments := commentsOf(t, of)
+	for i := range of.NumField() {
+		field := of.Field(i)
+		path := prefix + field.Tag.Get("yaml")
+		inner := field.Type
+		for structured(inner) {
+			switch inner.Kind() {
+			case reflect.Slice:
+				path, inner = path+"[]", inner.Elem()
+				continue
+			case reflect.Map:
+				path, inner = path+".*", inner.Elem()
+				continue
+			case reflect.Pointer:
+				inner = inner.Elem()
+				continue
+			}
+			break
+		}
+		each(path, comments[field.Name])
+		if inner.Kind() == reflect.Struct && structured(inner) {
+			walkFields(t, inner, path+".", each)
+		}
+	}
+}
+
+// structured tells whether a value has parts of its own in the file.
+func structured(of reflect.Type) bool {
+	if reflect.PointerTo(of).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return false
+	}
+	switch of.Kind() {
+	case reflect.Struct, reflect.Slice, reflect.Map, reflect.Pointer:
+		return true
+	default:
+		return false
+	}
+}
+
+// commentsOf reads what the source says at a struct's fields. A field without a
+// comment is described with the one before it.
+func commentsOf(t *testing.T, of reflect.Type) map[string]string {
+	t.Helper()
+	folder := filepath.Join("..", strings.TrimPrefix(of.PkgPath(), module))
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	comments := map[string]string{}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			spec, ok := node.(*ast.TypeSpec)
+			if !ok || spec.Name.Name != of.Name() {
+				return true
+			}
+			declared, ok := spec.Type.(*ast.StructType)
+			if !ok {
+				return true
+			}
+			before := ""
+			for _, field := range declared.Fields.List {
+				comment := field.Doc.Text() + field.Comment.Text()
+				if comment == "" && before != "" {
+					comment = "See `" + before + "`."
+				}
+				for _, name := range field.Names {
+					comments[name.Name] = strings.Join(strings.Fields(comment), " ")
+				}
+				if field.Doc.Text()+field.Comment.Text() != "" && field.Tag != nil {
+					before = reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Get("yaml")
+				}
+			}
+			return false
+		})
+	}
+	return comments
+}
+
+// TestEveryFieldCanBeRead reads a value into every type that a field has, of
+// which decode must know all.
+func TestEveryFieldCanBeRead(t *testing.T) {
+	var check func(of reflect.Type)
+	check = func(of reflect.Type) {
+		if structured(of) && of.Kind() != reflect.Struct {
+			check(of.Elem())
+			return
+		}
+		if structured(of) {
+			for i := range of.NumField() {
+				if of.Field(i).Tag.Get("yaml") == "" || !of.Field(i).IsExported() {
+					t.Errorf("%s.%s has no name in the file", of, of.Field(i).Name)
+				}
+				check(of.Field(i).Type)
+			}
+			return
+		}
+		setScalar(reflect.New(of).Elem(), "1") // panics for a type that it does not know
+	}
+	check(reflect.TypeFor[Config]())
+}
