@@ -2,8 +2,10 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -74,6 +76,23 @@ func TestSyntaxProblemsHaveALine(t *testing.T) {
 	}
 	for _, empty := range []string{"", "# nothing\n", "a: 1\n---\nb: 2\n"} {
 		problemsOf(t, "x.yaml", []byte(empty))
+	}
+}
+
+// TestAliasesAreBounded loads definitions whose aliases lead in a circle, or
+// multiply.
+func TestAliasesAreBounded(t *testing.T) {
+	circle := "name: x\nauth: {body: &a {b: [*a, *a]}}\n"
+	laughs := "name: x\nsources: &a0 [a, b]\n"
+	for i := range 30 {
+		laughs += fmt.Sprintf("x%d: &a%d [*a%d, *a%d, *a%d]\n", i+1, i+1, i, i, i)
+	}
+	laughs += "auth: {body: {b: *a30}}\n"
+	for _, text := range []string{circle, laughs} {
+		problems := problemsOf(t, "x.yaml", []byte(text))
+		if !slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.Text, "too many aliases") }) {
+			t.Errorf("%v", problems)
+		}
 	}
 }
 

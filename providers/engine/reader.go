@@ -19,6 +19,7 @@ import (
 type reader struct {
 	file     string
 	anchors  map[string]ast.Node
+	aliases  int // followed so far
 	problems Problems
 	about    *Definition
 	inCall   *Call             // that is being read, nil outside
@@ -74,17 +75,26 @@ func (r *reader) problem(at ast.Node, format string, args ...any) {
 
 func lineOf(node ast.Node) int { return node.GetToken().Position.Line }
 
-// resolve follows anchors and aliases. An alias can only point back, so this
-// ends.
+// maxAliases bounds what aliases add to a definition: they may stand within
+// each other, and within their own anchor.
+const maxAliases = 2000
+
+// resolve follows anchors and aliases.
 func (r *reader) resolve(node ast.Node) ast.Node {
 	for {
 		switch at := node.(type) {
 		case *ast.AnchorNode:
 			node = at.Value
 		case *ast.AliasNode:
-			target, known := r.anchors[at.Value.GetToken().Value]
+			name := at.Value.GetToken().Value
+			target, known := r.anchors[name]
+			if r.aliases++; r.aliases == maxAliases {
+				r.problem(at, "there are too many aliases, or %q stands within itself", name)
+			}
 			if !known {
-				r.problem(at, "there is no anchor %q above", at.Value.GetToken().Value)
+				r.problem(at, "there is no anchor %q above", name)
+			}
+			if !known || r.aliases >= maxAliases {
 				return &ast.NullNode{BaseNode: &ast.BaseNode{}, Token: at.GetToken()}
 			}
 			node = target
