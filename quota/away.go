@@ -73,7 +73,7 @@ func (a *away) spend(now time.Time) bool {
 // wake is when to look again; never while Redis answers or is being asked.
 func (a *away) wake(now time.Time) time.Time {
 	wake := never
-	if a.lasts(now) {
+	if a.lasts(now) && now.Before(a.due) {
 		wake = a.due
 	}
 	if a.resting(now) {

@@ -56,9 +56,18 @@ func (b *bucket) ready(now time.Time, n int64, d demand) (time.Time, bool) {
 	if n > b.rule.Burst {
 		return never, true
 	}
+	b.spill(now)
 	keep := int64(d.keep(now, b.rule.Burst, b.rule.Window))
 	need := float64(min(n+b.hold+keep, max(b.rule.Burst, n)))
 	return b.when(now, need), true
+}
+
+// spill lets credit run over where the bucket is full with it.
+func (b *bucket) spill(now time.Time) {
+	if b.credit > 0 {
+		room := float64(b.rule.Burst) - b.tokens.TokensAt(now)
+		b.credit = min(b.credit, max(0, int64(room)))
+	}
 }
 
 // when is the time at which there are need tokens.
@@ -79,8 +88,8 @@ func (b *bucket) take(now time.Time, n int64, _ demand) {
 
 func (b *bucket) finish(now, then time.Time, n int64, sent bool) {
 	if !sent {
-		room := float64(b.rule.Burst) - b.tokens.TokensAt(now) - float64(b.credit)
-		b.credit += min(n, max(0, int64(room)))
+		b.credit += n
+		b.spill(now)
 	}
 }
 
@@ -106,11 +115,12 @@ func (b *bucket) apply(now time.Time, r rule, guard time.Duration) {
 	b.tokens.SetLimitAt(now, bucketRate(r, guard))
 	b.tokens.SetBurstAt(now, int(r.Burst))
 	b.rule, b.hold = r, bucketHold(r, guard)
-	b.credit = min(b.credit, r.Burst)
+	b.spill(now)
 }
 
 func (b *bucket) level(now time.Time) Level {
-	left := max(0, min(b.rule.Burst, int64(b.tokens.TokensAt(now))+b.credit))
+	b.spill(now)
+	left := max(0, int64(b.tokens.TokensAt(now))+b.credit)
 	return b.rule.level(b.rule.Burst, left, b.when(now, float64(b.rule.Burst)))
 }
 

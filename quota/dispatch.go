@@ -29,9 +29,12 @@ func (s *scheduler) dispatch(now time.Time) {
 	if wake.Equal(never) {
 		s.timer.Stop()
 	} else {
-		s.timer.Reset(wake.Sub(now))
+		s.timer.Reset(max(wake.Sub(now), shortestNap))
 	}
 }
+
+// shortestNap keeps the timer from spinning.
+const shortestNap = 20 * time.Microsecond
 
 // pass serves waiters in their order until no queue can go on, and returns when
 // to try again.

@@ -105,8 +105,8 @@ func TestStateLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(10 * time.Second)
-				f := newFleet(t, 3, perMinute, bucket)
-				v := newVendor(&strictFixed{amount: 600, length: time.Minute}, newStrictBucket(10, 20))
+				f := newFleet(t, 3, perMinute, bucket, enrich.Limit{Name: "at_once", Shape: enrich.Concurrency, Amount: 3})
+				v := newVendor(&strictFixed{amount: 600, length: time.Minute}, newStrictBucket(10, 20), &strictSlots{amount: 3})
 				r := newResult(v)
 				var all sync.WaitGroup
 				for i := range 1200 {

@@ -9,7 +9,7 @@ var _ host = (*scheduler)(nil)
 
 // callers tells the shared source who waits.
 func (s *scheduler) callers() callers {
-	who := callers{waiting: s.waiting, interactive: s.visited}
+	who := callers{waiting: s.waiting, running: s.running, interactive: s.visited}
 	for _, l := range s.lanes {
 		for _, a := range l.accounts {
 			if a.flows > 0 && len(who.accounts) < maxReported {

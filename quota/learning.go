@@ -31,7 +31,10 @@ func (s *shared) learn(began, now time.Time, o order, c *class, r reply, err err
 	p.at, p.micros = began.Add(now.Sub(began)/2), r.now
 	p.epoch, p.seen, p.share = r.epoch, r.seq, max(r.share, 1e-3)
 	if o.age == s.age && len(r.lefts) == len(s.rules) && len(r.memos) == len(s.rules) && len(r.allowed) == len(s.rules) {
-		p.lefts, p.memos = r.lefts, r.memos
+		p.lefts, p.memos = r.lefts, map[string]string{}
+		for i, l := range o.Limits {
+			p.memos[l.ID] = r.memos[i]
+		}
 		for i := range s.slots {
 			if s.slots[i].local != nil {
 				s.slots[i].allowed, s.slots[i].denied = r.allowed[i], r.allowed[i] < o.Places[i]
@@ -54,9 +57,9 @@ func (s *shared) learn(began, now time.Time, o order, c *class, r reply, err err
 // -1 none.
 func (s *shared) heard(till int64, reason enrich.PauseReason, guard time.Duration) news {
 	s.pool.paused = till >= 0
-	// A pause of ours that is yet to be told is not known there.
+	// What is yet to be told is not known there.
 	n := news{guard: guard, sure: s.orders.pause.Reason == ""}
-	if till < 0 {
+	if till < 0 || s.orders.resume {
 		return n
 	}
 	s.pool.pause = &orderPause{Till: till, Reason: reason}
@@ -79,7 +82,7 @@ func (s *shared) learnBooked(now time.Time, o order, c *class, r reply) {
 			return
 		}
 		l := lease{
-			units: o.Units, age: o.age, start: start, at: r.start, n: r.n,
+			units: o.Units, age: o.age, start: start, at: r.start, ends: r.start + (r.n-1)*r.gap, n: r.n,
 			gap:  time.Duration(r.gap) * time.Microsecond,
 			late: time.Duration(r.late) * time.Microsecond,
 		}

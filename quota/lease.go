@@ -14,6 +14,7 @@ type lease struct {
 	late  time.Duration
 	till  time.Time // zero: no end of its own
 	at    int64     // start by the server's clock, in microseconds
+	ends  int64     // when the last call was due at first, by the same clock
 }
 
 // rest is the lease without its first call.

@@ -32,6 +32,8 @@ type order struct {
 	Urgent  bool  `json:"urgent"`
 	Before  int64 `json:"before"`
 	Waiting int64 `json:"waiting"`
+	// Held is how many calls are booked that the vendor may not have seen.
+	Held int64 `json:"held"`
 	// Interactive is how long ago an interactive caller asked; -1: long.
 	Interactive int64   `json:"interactive"`
 	Interval    int64   `json:"interval"`
@@ -58,9 +60,11 @@ type order struct {
 	Channel  string      `json:"channel"`
 	Provider string      `json:"provider"`
 
-	// Memos restore a state that was lost; MemoAt is when they were true.
-	Memos  []string `json:"memos,omitempty"`
-	MemoAt int64    `json:"memo_at"`
+	// Restore tells a state that was lost what the replica knew of the limits:
+	// Memos, which were true at MemoAt.
+	Restore bool     `json:"restore"`
+	Memos   []string `json:"memos,omitempty"`
+	MemoAt  int64    `json:"memo_at"`
 
 	age      int // of the replica's limits
 	accounts []*account
@@ -86,9 +90,10 @@ type orderPause struct {
 
 // giveBack is booked calls that were never sent.
 type giveBack struct {
-	At    int64   `json:"at"` // when they were booked for
-	Units []int64 `json:"units"`
-	N     int64   `json:"n"`
+	At     int64   `json:"at"`     // when they were due
+	Booked int64   `json:"booked"` // when the last call of their lease was
+	Units  []int64 `json:"units"`
+	N      int64   `json:"n"`
 }
 
 // extra is calls that were sent without a lease at about the same time.

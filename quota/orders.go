@@ -46,14 +46,14 @@ func (o *orders) spentAlone(at int64, units []int64) {
 // forgetLimits drops what is said in the order of limits that changed.
 func (o *orders) forgetLimits() { o.returns, o.extras, o.lowered = nil, nil, map[int]lowered{} }
 
-// order is the next order. News that is in it is news no more.
+// order is the next order.
 func (s *shared) order(now time.Time, c *class, want int64) order {
 	s.orders.count++
 	who := s.host.callers()
 	o := order{
 		Replica: s.replica, Seq: s.orders.count, age: s.age,
 		Epoch: s.pool.epoch, Seen: s.pool.seen, Fresh: rand.Text(),
-		Want: want, Waiting: s.uncovered(who.waiting),
+		Want: want, Waiting: max(0, int64(who.waiting)-s.held()), Held: s.held() + int64(who.running),
 		Interactive: -1,
 		Interval:    s.config.Redis.Lease.Microseconds(),
 		Guard:       s.config.Guard.Microseconds(), Reserve: s.config.Reserve,
@@ -64,6 +64,9 @@ func (s *shared) order(now time.Time, c *class, want int64) order {
 		Lowered: []lowered{}, Accounts: []string{}, Weights: []int64{},
 		Surprise: s.orders.surprise, Resume: s.orders.resume,
 		Channel: s.channel, Provider: s.provider,
+	}
+	for _, back := range o.Returns {
+		o.Held += back.N
 	}
 	if !who.interactive.IsZero() {
 		o.Interactive = now.Sub(who.interactive).Microseconds()
@@ -93,18 +96,15 @@ func (s *shared) order(now time.Time, c *class, want int64) order {
 			o.Pause.Till = s.pool.server(p.Until)
 		}
 	}
-	s.orders.forgetLimits()
-	s.orders.pause, s.orders.surprise, s.orders.resume = Pause{}, false, false
 	return o
 }
 
-// uncovered is how many of those who wait have no booked call.
-func (s *shared) uncovered(waiting int) int64 {
-	left := int64(waiting)
+// held is how many calls are booked that were not sent.
+func (s *shared) held() (n int64) {
 	for c := range s.classes {
-		left -= c.booked.held()
+		n += c.booked.held()
 	}
-	return max(left, 0)
+	return n
 }
 
 // limits describes the limits as the scripts read them.
@@ -125,11 +125,13 @@ func (s *shared) limits(now time.Time) []orderLimit {
 	return limits
 }
 
-// send sends an order, or first the one whose answer did not come.
+// send sends an order, or first the one whose answer did not come. News that is
+// in the order is news no more.
 func (s *shared) send(o order, c *class) {
-	if before := s.orders.unsure; before != nil {
-		s.orders.returns = append(s.orders.returns, o.Returns...)
-		s.orders.extras = append(s.orders.extras, o.Extras...)
+	if before := s.orders.unsure; before == nil {
+		s.orders.forgetLimits()
+		s.orders.pause, s.orders.surprise, s.orders.resume = Pause{}, false, false
+	} else {
 		if before.age == s.age {
 			before.Running, before.Places, before.Waiting = o.Running, o.Places, o.Waiting
 		}
@@ -174,7 +176,10 @@ func (s *shared) tellAll(o *order) {
 	s.log.Warn("quota: Redis lost what was spent; it is rebuilt on the safe side", "provider", s.provider)
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	o.Memos, o.MemoAt = append([]string{}, s.pool.memos...), s.pool.micros
+	o.Restore, o.Memos, o.MemoAt = true, make([]string, len(o.Limits)), s.pool.micros
+	for i, l := range o.Limits {
+		o.Memos[i] = s.pool.memos[l.ID]
+	}
 	if o.Pause == nil && s.pool.paused {
 		o.Pause = s.pool.pause
 	}

@@ -6,9 +6,9 @@ import "time"
 type pool struct {
 	epoch  string
 	seen   int64
-	memos  []string
-	lefts  [][2]int64 // units left, and when they are full again
-	share  float64    // of all calls that is this replica's
+	memos  map[string]string // what is needed to restore it, by the limit's id
+	lefts  [][2]int64        // units left, and when they are full again
+	share  float64           // of all calls that is this replica's
 	paused bool
 	pause  *orderPause // while paused
 	// The server's clock showed micros at the moment at.
@@ -34,6 +34,10 @@ type places struct {
 	// given to another replica.
 	told int64
 }
+
+// placesFor is how long places are believed in without an answer. Redis gives
+// them to others a little later.
+const placesFor = 12 * time.Second
 
 // free tells whether one more call may be under way.
 func (p *places) free(now time.Time) bool {

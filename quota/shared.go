@@ -59,6 +59,7 @@ type host interface {
 // callers are those who wait.
 type callers struct {
 	waiting     int
+	running     int        // permits that are not over
 	interactive time.Time  // when an interactive caller last asked
 	accounts    []*account // at most maxReported
 }
@@ -91,6 +92,7 @@ func (s *shared) begin() {}
 func (s *shared) units(c *class) []int64 {
 	if c.age != s.age {
 		c.age, c.units, c.timed = s.age, make([]int64, len(s.rules)), false
+		c.booked.full, c.booked.ask = time.Time{}, time.Time{}
 		for i, r := range s.rules {
 			c.units[i] = r.units(c.operation, c.entities)
 			c.timed = c.timed || c.units[i] > 0 && r.Shape != enrich.Concurrency
@@ -102,7 +104,7 @@ func (s *shared) units(c *class) []int64 {
 func (s *shared) take(now time.Time, c *class, d demand) (what spent, wake, not time.Time, ok bool) {
 	units := s.units(c)
 	for i := range s.slots {
-		if p := &s.slots[i]; p.local != nil && units[i] > 0 && !p.free(now) {
+		if p := &s.slots[i]; p.local != nil && units[i] > 0 && (!p.free(now) || now.Sub(s.pool.at) >= placesFor) {
 			return spent{}, s.lackPlaces(now, c, p), time.Time{}, false
 		}
 	}
@@ -113,7 +115,6 @@ func (s *shared) take(now time.Time, c *class, d demand) (what spent, wake, not 
 		switch {
 		case !due.After(now):
 			what.lease = c.booked.take()
-			s.bookAhead(now, c)
 		case due.Equal(never) && s.away.spend(now):
 			s.orders.spentAlone(s.pool.server(now), units)
 		default:
@@ -127,6 +128,9 @@ func (s *shared) take(now time.Time, c *class, d demand) (what spent, wake, not 
 		}
 	}
 	s.away.meter.note(now)
+	if c.timed {
+		s.bookAhead(now, c)
+	}
 	return what, now, time.Time{}, true
 }
 
@@ -157,11 +161,11 @@ func (s *shared) giveBack(leases ...lease) {
 	for _, l := range leases {
 		units := s.translate(l)
 		if l.gap == 0 && l.n > 0 && units != nil {
-			s.orders.returns = append(s.orders.returns, giveBack{At: l.at, Units: units, N: l.n})
+			s.orders.returns = append(s.orders.returns, giveBack{At: l.at, Booked: l.ends, Units: units, N: l.n})
 			continue
 		}
 		for ; l.n > 0 && units != nil; l = l.rest() {
-			s.orders.returns = append(s.orders.returns, giveBack{At: l.at, Units: units, N: 1})
+			s.orders.returns = append(s.orders.returns, giveBack{At: l.at, Booked: l.ends, Units: units, N: 1})
 		}
 	}
 }
@@ -208,7 +212,7 @@ func (s *shared) estimate(now time.Time, c *class, calls int64, d demand) time.T
 	if !c.timed {
 		return latest
 	}
-	if c.booked.full.After(latest) {
+	if c.booked.full.After(latest) && now.Before(c.booked.ask) {
 		latest = c.booked.full
 	}
 	if !s.away.since.IsZero() && !s.away.lasts(now) && s.away.retry.After(latest) {
@@ -260,7 +264,7 @@ func (s *shared) apply(now time.Time, rules []rule) {
 	}
 	s.before, s.rules, s.slots = s.rules, rules, slots
 	s.age++
-	s.pool.lefts, s.pool.memos = nil, nil
+	s.pool.lefts = nil
 	s.orders.forgetLimits()
 }
 

@@ -16,9 +16,11 @@ end
 local known_seq = tonumber(state.seq or '0')
 local restoring = false
 if order.epoch ~= '' and (state.epoch ~= order.epoch or known_seq < order.seen) then
-  if not order.memos then return { 'lost', now } end
+  if not order.restore then return { 'lost', now } end
   restoring = true
+  put('restored', int(now))
 end
+local settled = now - tonumber(state.restored or '0') > 1.5 * order.interval
 if not state.epoch then
   put('epoch', order.fresh)
   put('born', int(now))
@@ -27,10 +29,12 @@ known_seq = math.max(known_seq, order.seen) + 1
 put('seq', int(known_seq))
 
 -- Who else is about: r: says when a replica was seen, until when its report
--- counts, how many callers wait there, and its last lease; a: which accounts.
+-- counts, how many callers wait there, its last lease, and how many calls are
+-- booked there that the vendor may not have seen; a: which accounts wait.
 local mine_accounts = {}
 for i, id in ipairs(order.accounts) do mine_accounts[i] = id .. ':' .. order.weights[i] end
-local active, waiting, spread, weights = 0, 0, {}, {}
+local previous = numbers(state[mine])
+local active, waiting, spread, weights, ahead = 0, 0, {}, {}, order.held
 local function count_accounts(text)
   for id, weight in string.gmatch(text or '', '(%S+):(%d+)') do
     spread[id] = (spread[id] or 0) + 1
@@ -41,6 +45,7 @@ for field, value in pairs(state) do
   local other = string.match(field, '^r:(.+)$')
   if other and other ~= order.replica then
     local r = numbers(value)
+    ahead = ahead + (r[10] or 0)
     if now - r[1] > 60e6 and now > r[2] then
       drop(field)
       drop('a:' .. other)
@@ -92,7 +97,7 @@ end
 
 local o = {
   urgent = order.urgent, waiting = waiting, share = share, guard = guard, base_guard = order.guard,
-  interval = order.interval, wary = guard > order.guard,
+  interval = order.interval, ahead = ahead, wary = guard > order.guard,
 }
 -- kept is what of an amount is for the interactive lane, keep what others must
 -- leave of it.
@@ -130,18 +135,17 @@ local function each(f)
 end
 
 -- An order that was obeyed already comes again when its answer was lost.
-local previous = numbers(state[mine])
 local repeated = previous[4] == order.seq
 if order.again and not repeated then order.want = 0 end
 
 -- What the replica did since its last report.
 each(function(shape, w, i, l)
   if restoring then
-    shape.merge(w, order.memos[i] or '', math.ceil(l.amount / l.window * (now - order.memo_at + order.interval)))
+    shape.merge(w, order.memos and order.memos[i] or '', math.ceil(l.amount / l.window * (now - order.memo_at + order.interval)))
   end
   if repeated then return end
   for _, back in ipairs(order.returns) do
-    if back.units[i] > 0 then shape.back(w, back.at, back.units[i], back.n) end
+    if back.units[i] > 0 then shape.back(w, back.at, back.units[i], back.n, back.booked) end
   end
   for _, extra in ipairs(order.extras) do
     if extra.units[i] > 0 then shape.charge(w, extra.units[i] * extra.n, extra.at) end
@@ -174,10 +178,10 @@ elseif order.want > 0 then
     end
   end)
   if gap > 0 then n = math.min(n, math.ceil(order.interval * share / gap)) end
-  if ends > 0 and gap > 0 then n = math.max(1, math.min(n, math.floor((ends - start) / gap) + 1)) end
+  if ends > 0 and gap > 0 then n = math.min(n, math.floor((ends - start) / gap) + 1) end
   local horizon = math.max(order.interval, 2 * gap / share)
   if order.urgent and order.before > 0 then horizon = math.min(horizon, order.before) end
-  if start > now + horizon then
+  if n < 1 or start > now + horizon then
     status, n = 'full', 0
   else
     status = 'granted'
@@ -197,7 +201,7 @@ for i, l in ipairs(order.limits) do
     if order.units[i] > 0 then room = math.min(room, (shapes[l.shape].room(windows[i], order.units[i]))) end
     shapes[l.shape].save(windows[i])
   else
-    allowed[i] = share_slots(l, order.replica, order.running[i], order.places[i])
+    allowed[i] = share_slots(l, order.replica, order.running[i], order.places[i], settled)
   end
 end
 
@@ -205,7 +209,7 @@ local expected = now + 3e6
 if status == 'full' then expected = start + 3e6 end
 put(mine, table.concat({
   int(now), int(expected), int(math.max(0, order.waiting - n)), int(order.seq),
-  int(start), int(gap), int(n), int(lateness), int(ends),
+  int(start), int(gap), int(n), int(lateness), int(ends), int(order.held + n),
 }, ' '))
 save()
 return {

@@ -1,6 +1,12 @@
 -- A token bucket: tokens at a moment. The moment lies in the future while calls
--- are booked ahead; tokens before it follow from the rate.
+-- are booked ahead; tokens before it follow from the rate. The field holds
+-- tokens, moment, when the reserve was filled, when the vendor's bucket may have
+-- been full last, and when what interactive calls borrowed is paid back.
 shapes.token_bucket = { field = 'b:' }
+
+local function advance(w, t)
+  w.tokens, w.last = math.min(w.burst, w.tokens + (t - w.last) * w.pace), t
+end
 
 function shapes.token_bucket.load(l, o)
   local b = numbers(state['b:' .. l.id])
@@ -11,14 +17,12 @@ function shapes.token_bucket.load(l, o)
   w.hold = 0
   if o.guard > 0 then w.hold = 1 + math.ceil(w.rate * o.guard) + math.floor(l.burst / 20) end
   w.pace = math.min(w.rate, l.burst / (1 / w.rate + o.base_guard))
-  if w.last < now then
-    w.tokens, w.last = w.tokens + (now - w.last) * w.pace, now
-  end
+  w.filled, w.full = b[3] or 0, b[4] or now
+  if w.last < now then advance(w, now) end
   w.tokens = math.min(w.tokens, w.burst)
-  -- The reserve is filled from b[3] on; each interactive call ahead of its turn
-  -- borrowed from it until its turn has come.
-  w.filled = b[3] or 0
-  for i = 4, #b do
+  -- The vendor has more than we count: what was booked and is not there yet.
+  if w.tokens + (now - w.last) * w.pace + o.ahead >= w.burst - 1 then w.full = now end
+  for i = 5, #b do
     if b[i] > now then w.borrowed[#w.borrowed + 1] = b[i] end
   end
   return w
@@ -26,8 +30,13 @@ end
 
 local function tokens_at(w, t) return math.min(w.burst, w.tokens + (t - w.last) * w.pace) end
 
+-- What must be there for u units to be spent: the held tokens, and the
+-- reserve. An interactive call leaves a reserve alone that is filled: it borrows
+-- from it instead, so that what it takes is counted once.
 local function need(w, u, o)
-  return math.min(u + w.hold + math.floor(o.keep(w.burst, w.l.window)), math.max(w.burst, u))
+  local kept = o.keep(w.burst, w.l.window)
+  if o.urgent and w.filled > 0 then kept = o.kept(w.burst, w.l.window) end
+  return math.min(u + w.hold + math.floor(kept), math.max(w.burst, u))
 end
 
 -- An interactive call may begin ahead of its turn on a token of the reserve.
@@ -46,9 +55,12 @@ end
 function shapes.token_bucket.plan(w, t, u, o)
   if borrows(w, t, u, o) then return 1, 0, nil, late end
   local spare = math.floor((tokens_at(w, t) - need(w, u, o)) / u + 1e-6)
-  local gap = math.ceil(u / w.pace)
-  if spare >= 1 then return spare + 1, 0, nil, late + gap end
-  return math.huge, gap, nil, late + gap
+  local gap, slack = math.ceil(u / w.pace), late
+  -- The held tokens cover a call that is late by one more; a small bucket holds
+  -- none.
+  if u + w.hold <= w.burst then slack = late + gap end
+  if spare >= 1 then return spare + 1, 0, nil, slack end
+  return math.huge, gap, nil, slack
 end
 
 function shapes.token_bucket.spend(w, t, u, n, gap, o)
@@ -63,16 +75,19 @@ function shapes.token_bucket.spend(w, t, u, n, gap, o)
   elseif kept > 0 and w.filled == 0 then
     w.filled = t
   end
+  if t > w.last then advance(w, t) end
+  w.tokens = w.tokens - n * u
   local finish = t + (n - 1) * gap
-  local left = tokens_at(w, t) - n * u + (n - 1) * gap * w.pace
-  if finish >= w.last then
-    w.tokens, w.last = math.min(left, w.burst - u), finish
-  else
-    w.tokens = w.tokens - n * u
-  end
+  if finish > w.last then advance(w, finish) end
 end
 
-function shapes.token_bucket.back(w, at, u, n) w.tokens = math.min(w.burst, w.tokens + n * u) end
+-- In a bucket that was full since, tokens of calls that were not sent have run
+-- over.
+function shapes.token_bucket.back(w, at, u, n)
+  local back = n * u
+  if at <= w.full then back = math.max(0, back - math.max(0, now - at) * w.pace) end
+  w.tokens = math.min(w.burst, w.tokens + back)
+end
 
 -- What was spent before the bucket could fill up has come back since.
 function shapes.token_bucket.charge(w, units, at)
@@ -103,7 +118,7 @@ function shapes.token_bucket.merge(w, memo, unseen)
 end
 
 function shapes.token_bucket.save(w)
-  local text = string.format('%.6f %.0f %.0f', w.tokens, w.last, w.filled)
+  local text = string.format('%.6f %.0f %.0f %.0f', w.tokens, w.last, w.filled, w.full)
   for _, t in ipairs(w.borrowed) do text = text .. ' ' .. int(t) end
   put('b:' .. w.l.id, text)
 end

@@ -89,6 +89,7 @@ function shapes.fixed.when(w, t, u, o)
 end
 
 function shapes.fixed.plan(w, t, u, o)
+  if t >= w.after_stop then return 0, 0, nil, late end -- no window that we keep
   local v = view(w, t)
   local kept = o.urgent and 0 or math.floor((keep_at(v, t, o)))
   local gap, line = gap_at(w, v, t, u, o)

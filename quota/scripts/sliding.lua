@@ -52,9 +52,11 @@ function shapes.sliding.spend(w, t, u, n, gap)
   end
 end
 
-function shapes.sliding.back(w, at, u, n)
+-- What is no longer in the log has come back already.
+function shapes.sliding.back(w, _, u, n, booked)
+  local part = w.l.window / 256
   for _, entry in ipairs(w.log) do
-    if entry.at >= at then
+    if math.floor(entry.at / part) == math.floor(booked / part) then
       local given = math.min(entry.n, n * u)
       entry.n, w.used = entry.n - given, w.used - given
       return

@@ -1,6 +1,7 @@
 -- Calls at once: which replica holds how many places, wants how many, and until
--- when unless it is heard of again.
-local function share_slots(l, replica, running, want)
+-- when unless it is heard of again. A state that was lost gives out no place
+-- until all replicas have told what they hold.
+local function share_slots(l, replica, running, want, settled)
   local field, others, wanting, hungry = 'c:' .. l.id, 0, 1, false
   local kept, before = {}, 0
   for id, held, wants, till in string.gmatch(state[field] or '', '(%S+):(%d+):(%d+):(%d+)') do
@@ -19,6 +20,7 @@ local function share_slots(l, replica, running, want)
     if before < l.amount % wanting then fair = fair + 1 end
     allowed = math.min(allowed, fair)
   end
+  if not settled then allowed = math.min(allowed, running) end
   local held = math.max(allowed, running)
   if held > 0 or want > 0 then
     kept[#kept + 1] = replica .. ':' .. int(held) .. ':' .. int(want) .. ':' .. int(now + 15e6)
