@@ -68,3 +68,53 @@ type Found struct {
 	// Err is what the caller can do about the failures; nil without any.
 	Err *Error
 }
+
+// Suppressions know the subjects that must not be looked up: people who objected
+// or were erased.
+type Suppressions interface {
+	// Suppressed tells whether a subject is one of them. It is asked for every
+	// request and answers from memory. An error means that it cannot be told:
+	// nothing is recalled, asked or answered about the subject then.
+	Suppressed(key email.Key) (bool, error)
+}
+
+// NoSuppressions suppresses nothing.
+type NoSuppressions struct{}
+
+// Suppressed returns false.
+func (NoSuppressions) Suppressed(email.Key) (bool, error) { return false, nil }
+
+// Auditor keeps the record of who asked about whom, why, and what came of it.
+type Auditor interface {
+	// Audit is given every request that was understood, when it has ended. It
+	// must not wait for a disk or a network.
+	Audit(entry AuditEntry)
+}
+
+// NoAudit keeps nothing.
+type NoAudit struct{}
+
+// Audit drops the entry.
+func (NoAudit) Audit(AuditEntry) {}
+
+// AuditEntry is one request as the audit log sees it: it has keys of subjects,
+// never an address or a value.
+type AuditEntry struct {
+	At        time.Time
+	RequestID string
+	Account   string
+	Purpose   string
+	Consent   Consent
+	// Person and Company are the keys of the subjects that were looked up; the
+	// zero key: none was.
+	Person  email.Key
+	Company email.Key
+	Wanted  []Attribute
+	// Sources names for every attribute that was answered who said it.
+	Sources map[Attribute]string
+	// Asked lists the calls made for this request.
+	Asked []Attempt
+	Cost  Micros
+	// Outcome is a Completeness or an ErrorKind.
+	Outcome string
+}

@@ -36,6 +36,42 @@ type Account struct {
 	// behind such an address.
 	RoleAddresses       bool
 	DisposableAddresses bool
+	// Lanes the account may use; nil: all.
+	Lanes []Lane
+	// Purposes lists what the account may process data for, each with the
+	// attributes it may see for it (nil: as Attributes says). With any, every
+	// request names one of them; nil: purposes are not asked for.
+	Purposes map[string][]Attribute
+	// Plan is the router's plan for the account; empty: the default plan.
+	Plan string
+	// Trial is another plan for a part of the account's subjects.
+	Trial Trial
+	// Shadow is another plan whose answers are only compared.
+	Shadow Shadow
+}
+
+// Trial has a plan used for a share of subjects: always the same ones, so that
+// a subject's answers do not change with the day. The zero Trial is none.
+type Trial struct {
+	Plan    string
+	Percent int // from 0 to 100
+}
+
+// Shadow is a plan that runs beside the account's own. What it finds is compared
+// and never answered. The zero Shadow is none.
+type Shadow struct {
+	Plan string
+	// DayCap is the most its calls may cost in a UTC day; 0: nothing that has a
+	// price.
+	DayCap Micros
+}
+
+// Consent is why the caller may process a person's data, as the caller says. The
+// zero Consent is none.
+type Consent struct {
+	Basis       string
+	Source      string
+	CollectedAt time.Time // zero: not said
 }
 
 // Request is one question, about the person and company behind an e-mail
@@ -59,4 +95,9 @@ type Request struct {
 	Cache   CachePolicy
 	// IdempotencyKey travels to vendors; empty: of the address and the day.
 	IdempotencyKey string
+	// Purpose is one of the account's Purposes; empty where it has none.
+	Purpose string
+	Consent Consent
+	// ID names the request in logs and in the audit log.
+	ID string
 }
