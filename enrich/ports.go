@@ -46,6 +46,9 @@ type Ask struct {
 	Needs   []Need
 	Account Account
 	Lane    Lane
+	// Raised ends when an interactive caller waits for the look-up too: from then
+	// on it goes on in the interactive lane; nil: never.
+	Raised context.Context
 	// Purse is what the calls may cost, shared with the request's other subject;
 	// nil: no cap.
 	Purse          *Purse

@@ -383,6 +383,7 @@ func TestBadRequestsEndBeforeAnyVendor(t *testing.T) {
 		{"an unreadable domain", Request{Domain: "localhost"}, Error{Kind: Invalid, Field: "domain", Reason: "domain_single_label"}},
 		{"an unknown attribute", Request{Email: "jane@acme.example", Wanted: []Attribute{"person.shoe_size"}}, Error{Kind: Invalid, Field: "fields", Reason: "unknown_attribute", Offset: -1}},
 		{"an attribute not allowed", Request{Email: "jane@acme.example", Account: onlyCompanies, Wanted: []Attribute{"person.title"}}, Error{Kind: Denied, Field: "fields", Reason: "attribute_not_allowed", Offset: -1}},
+		{"a lane not allowed", Request{Email: "jane@acme.example", Account: Account{Lanes: []Lane{Bulk}}}, Error{Kind: Denied, Field: "lane", Reason: "lane_not_allowed", Offset: -1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := service.Enrich(t.Context(), test.request)

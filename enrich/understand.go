@@ -70,6 +70,9 @@ func (s *Service) understand(ctx context.Context, request Request) (question, er
 	if q.lane == "" {
 		q.lane = Interactive
 	}
+	if lanes := request.Account.Lanes; lanes != nil && !slices.Contains(lanes, q.lane) {
+		return question{}, &Error{Kind: Denied, Field: "lane", Reason: "lane_not_allowed", Offset: -1, Message: fmt.Sprintf("this account may not use the %s lane", q.lane)}
+	}
 	if q.budget <= 0 {
 		q.budget = s.Config.RetryBudget
 	}
