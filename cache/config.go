@@ -38,10 +38,10 @@ type RedisConfig struct {
 	Master string `yaml:"master"`
 	// Username and Password of the ACL user. Default: none.
 	Username string `yaml:"username"`
-	Password string `yaml:"password"`
+	Password string `yaml:"password" secret:"true"`
 	// SentinelUsername and SentinelPassword of the sentinels. Default: none.
 	SentinelUsername string `yaml:"sentinel_username"`
-	SentinelPassword string `yaml:"sentinel_password"`
+	SentinelPassword string `yaml:"sentinel_password" secret:"true"`
 	// DB is the number of the database; a cluster has only 0. Default 0.
 	DB int `yaml:"db"`
 	// TLS encrypts the connections. Default: off.
@@ -53,7 +53,7 @@ type RedisConfig struct {
 	// can be tried against what lies in Redis. All replicas share it; another
 	// pepper makes all that is stored unreachable. Required with Redis, at
 	// least 16 bytes.
-	Pepper string `yaml:"pepper"`
+	Pepper string `yaml:"pepper" secret:"true"`
 	// ErasuresFile keeps the erasures that Redis has yet to be told, while it is
 	// away, over a restart of this replica. Each replica has its own. Default:
 	// none, and a restart loses those that Forget has reported as not done.

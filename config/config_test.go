@@ -188,7 +188,7 @@ cache:
 	if err := os.WriteFile(path, make([]byte, mostSecret+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := expand("${file:" + path + "}"); err == nil || !strings.Contains(err.Error(), "longer") {
+	if _, err := (&secrets{}).expand("${file:" + path + "}"); err == nil || !strings.Contains(err.Error(), "longer") {
 		t.Errorf("a long secret: %v", err)
 	}
 }

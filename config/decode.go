@@ -18,6 +18,7 @@ import (
 type reading struct {
 	problems []Problem
 	lines    map[string]int // of the fields that the file mentions
+	secrets  secrets
 }
 
 // decode reads a document, nil for an empty one.
@@ -185,7 +186,7 @@ func (r *reading) scalar(node ast.Node, into reflect.Value, path string) {
 		r.problem(node, path, "must be %s", described(into.Type()))
 		return
 	}
-	text, err := expand(textOf(scalar))
+	text, err := r.secrets.expand(textOf(scalar))
 	if err != nil {
 		r.problem(node, path, "%s", err)
 		return

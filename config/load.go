@@ -48,28 +48,45 @@ func (p Problem) Error() string {
 // Load reads the file at path over the defaults. The error joins a [Problem]
 // for everything that is wrong with it.
 func Load(path string) (Config, error) {
+	config, _, err := LoadFiles(path)
+	return config, err
+}
+
+// LoadFiles is [Load] that also returns, with an error too, the files and
+// folders on which the result depends: the file itself, those of secrets, and
+// the operator's definitions.
+func LoadFiles(path string) (config Config, files []string, err error) {
+	files = []string{path}
 	file, err := os.Open(path)
 	if err != nil {
-		return Config{}, err
+		return Config{}, files, err
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
 	if err != nil {
-		return Config{}, err
+		return Config{}, files, err
 	}
-	return Parse(path, text)
+	config, further, err := read(path, text)
+	return config, append(files, further...), err
 }
 
 // Parse reads a configuration from the text of the named file.
 func Parse(file string, text []byte) (Config, error) {
+	config, _, err := read(file, text)
+	return config, err
+}
+
+// read reads a configuration and lists the further files that it depends on.
+func read(file string, text []byte) (config Config, files []string, err error) {
 	body, err := parse(file, text)
 	if err != nil {
-		return Config{}, err
+		return Config{}, nil, err
 	}
 	config, read := decode(body)
+	files = append(read.secrets.files, config.Providers.Files()...)
 	problems := append(read.problems, read.beside(config.problems())...)
 	if len(problems) == 0 {
-		return config, nil
+		return config, files, nil
 	}
 	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Line - b.Line })
 	var all []error
@@ -77,7 +94,7 @@ func Parse(file string, text []byte) (Config, error) {
 		problem.File = file
 		all = append(all, problem)
 	}
-	return Config{}, errors.Join(all...)
+	return Config{}, files, errors.Join(all...)
 }
 
 // parse returns the document of a file, nil when it is empty.

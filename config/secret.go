@@ -15,10 +15,14 @@ const mostSecret = 64 << 10
 // variableName is what ${NAME} may name.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// secrets puts into texts what stands for them, and remembers the files that it
+// looked at, those that are not there as well.
+type secrets struct{ files []string }
+
 // expand replaces ${NAME} by the environment's value and ${file:PATH} by what
 // the file holds, without its last line break, so that secrets need not stand in
 // the configuration. $${ stands for ${ itself. An error never holds a value.
-func expand(text string) (string, error) {
+func (s *secrets) expand(text string) (string, error) {
 	var expanded strings.Builder
 	for {
 		before, after, found := strings.Cut(text, "${")
@@ -35,7 +39,7 @@ func expand(text string) (string, error) {
 		if !closed {
 			return "", errors.New("${ is not closed; write $${ if it is meant literally")
 		}
-		value, err := lookUp(name)
+		value, err := s.lookUp(name)
 		if err != nil {
 			return "", err
 		}
@@ -44,8 +48,9 @@ func expand(text string) (string, error) {
 	}
 }
 
-func lookUp(name string) (value string, err error) {
+func (s *secrets) lookUp(name string) (value string, err error) {
 	if path, isFile := strings.CutPrefix(name, "file:"); isFile {
+		s.files = append(s.files, path)
 		if value, err = readSecret(path); err != nil {
 			return "", err
 		}

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"strings"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -16,7 +17,7 @@ type Config struct {
 	// environment's proxy settings are not looked at. A proxy sees where calls
 	// go, and then it resolves the vendors' names, so allow_private can no
 	// longer be enforced here. Default none.
-	Proxy string `yaml:"proxy"`
+	Proxy string `yaml:"proxy" secret:"true"`
 
 	// List of providers in the order in which they are asked: primary,
 	// secondary, and so on. Default none: nothing can be bought.
@@ -34,7 +35,7 @@ type ProviderConfig struct {
 	Definition string `yaml:"definition"`
 
 	// Credentials by the names that the definition lists under secrets.
-	Credentials map[string]string `yaml:"credentials"`
+	Credentials map[string]string `yaml:"credentials" secret:"true"`
 
 	// Settings of the definition, by the names listed there. Default: the
 	// definition's.
@@ -76,4 +77,18 @@ type ProviderConfig struct {
 
 	// Attributes to ask this provider for. Default: all that it supplies.
 	Attributes []enrich.Attribute `yaml:"attributes"`
+}
+
+// Files lists the files and folders of the operator that definitions are read
+// from.
+func (c Config) Files() (files []string) {
+	if c.Folder != "" {
+		files = append(files, c.Folder)
+	}
+	for _, listed := range c.List {
+		if strings.HasSuffix(listed.Definition, definitionSuffix) {
+			files = append(files, listed.Definition)
+		}
+	}
+	return files
 }
