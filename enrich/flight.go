@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // flights lets the callers of this process share one look-up per subject. A
@@ -20,6 +22,7 @@ type flights struct {
 }
 
 type flight struct {
+	begun   trace.SpanContext // of the caller that began it
 	waiters int
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when found is set
@@ -31,6 +34,9 @@ type flight struct {
 // that another caller began it.
 func (f *flights) join(ctx context.Context, key string, look func(context.Context) Found) (found Found, shared bool, err error) {
 	flight, shared := f.board(ctx, key, look)
+	if shared {
+		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: flight.begun})
+	}
 	select {
 	case <-flight.done:
 		return flight.found, shared, nil
@@ -49,7 +55,7 @@ func (f *flights) board(ctx context.Context, key string, look func(context.Conte
 	}
 	// Trace and identity go along, the caller's cancellation does not.
 	lookCtx, cancel := context.WithDeadline(context.WithoutCancel(ctx), reportBy(ctx))
-	flying := &flight{waiters: 1, cancel: cancel, done: make(chan struct{})}
+	flying := &flight{begun: trace.SpanContextFromContext(ctx), waiters: 1, cancel: cancel, done: make(chan struct{})}
 	if f.flying == nil {
 		f.flying = map[string]*flight{}
 	}

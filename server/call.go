@@ -5,20 +5,17 @@ import (
 	"crypto/rand"
 	"errors"
 	"runtime/debug"
-)
 
-type requestIDKey struct{}
+	"github.com/enrichd/enrichd/enrich"
+)
 
 // withRequestID gives a request the id under which its errors are answered and
 // logged. It is always our own: a caller's would end up in the log.
 func withRequestID(ctx context.Context) context.Context {
-	return context.WithValue(ctx, requestIDKey{}, rand.Text())
+	return enrich.WithRequestID(ctx, rand.Text())
 }
 
-func requestIDOf(ctx context.Context) string {
-	id, _ := ctx.Value(requestIDKey{}).(string)
-	return id
-}
+func requestIDOf(ctx context.Context) string { return enrich.RequestID(ctx) }
 
 // panicked turns a panic into an error. What was panicked with may hold what
 // the caller sent, so only the stack is logged.
