@@ -11,6 +11,7 @@ package enrichv1
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
+	status "google.golang.org/genproto/googleapis/rpc/status"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -295,7 +296,7 @@ func (x Gap_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Gap_Kind.Descriptor instead.
 func (Gap_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{4, 0}
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{9, 0}
 }
 
 // One question.
@@ -327,14 +328,21 @@ type EnrichRequest struct {
 	MaxCostMicros *int64 `protobuf:"varint,7,opt,name=max_cost_micros,json=maxCostMicros,proto3,oneof" json:"max_cost_micros,omitempty"`
 	// How the caches are used.
 	Cache CachePolicy `protobuf:"varint,8,opt,name=cache,proto3,enum=enrich.v1.CachePolicy" json:"cache,omitempty"`
-	// Why the caller may process this person's data. Only its form is checked so
-	// far: it is neither kept nor weighed.
+	// Why the caller may process this person's data, as it says: kept in the audit
+	// log beside the answer.
 	Consent *Consent `protobuf:"bytes,9,opt,name=consent,proto3" json:"consent,omitempty"`
-	// Travels to every vendor that can carry it. Unset: sha256 over the
-	// normalized address and the UTC day.
+	// Makes repeating this question harmless: for a day the same key and question
+	// get the same answer without a second vendor call, and the same key with
+	// another question is refused (FailedPrecondition). It also travels to every
+	// vendor that can carry one. REST has it in the header Idempotency-Key as
+	// well. Unset: nothing is repeated, and vendors get sha256 over the normalized
+	// address and the UTC day.
 	IdempotencyKey string `protobuf:"bytes,10,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// What the data is wanted for: one of the account's purposes, where it has
+	// any.
+	Purpose       string `protobuf:"bytes,11,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EnrichRequest) Reset() {
@@ -448,6 +456,13 @@ func (x *EnrichRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *EnrichRequest) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
 type isEnrichRequest_Subject interface {
 	isEnrichRequest_Subject()
 }
@@ -468,6 +483,371 @@ func (*EnrichRequest_Email) isEnrichRequest_Subject() {}
 
 func (*EnrichRequest_Domain) isEnrichRequest_Subject() {}
 
+// Up to 1,000 questions at once.
+type BatchEnrichRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The questions, each with its own answer. Their rules are checked one by
+	// one: a question that breaks one fails alone.
+	Requests []*EnrichRequest `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
+	// The lane of questions that name none. Unset: standard.
+	Lane Lane `protobuf:"varint,2,opt,name=lane,proto3,enum=enrich.v1.Lane" json:"lane,omitempty"`
+	// The budget of questions that name none. They are asked side by side, so it
+	// is about the time that the whole batch may take. Unset: the configured retry
+	// budget.
+	Budget *durationpb.Duration `protobuf:"bytes,3,opt,name=budget,proto3" json:"budget,omitempty"`
+	// The purpose of questions that name none.
+	Purpose string `protobuf:"bytes,4,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	// Makes repeating the batch harmless, as a question's key does. The answers
+	// are kept when none of them is an error that passes with time. Questions may
+	// have keys of their own as well.
+	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *BatchEnrichRequest) Reset() {
+	*x = BatchEnrichRequest{}
+	mi := &file_enrich_v1_enrich_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchEnrichRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchEnrichRequest) ProtoMessage() {}
+
+func (x *BatchEnrichRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_enrich_v1_enrich_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchEnrichRequest.ProtoReflect.Descriptor instead.
+func (*BatchEnrichRequest) Descriptor() ([]byte, []int) {
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *BatchEnrichRequest) GetRequests() []*EnrichRequest {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *BatchEnrichRequest) GetLane() Lane {
+	if x != nil {
+		return x.Lane
+	}
+	return Lane_LANE_UNSPECIFIED
+}
+
+func (x *BatchEnrichRequest) GetBudget() *durationpb.Duration {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
+}
+
+func (x *BatchEnrichRequest) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *BatchEnrichRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+// The answers to a batch.
+type BatchEnrichResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each question, in their order.
+	Results       []*EnrichResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchEnrichResponse) Reset() {
+	*x = BatchEnrichResponse{}
+	mi := &file_enrich_v1_enrich_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchEnrichResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchEnrichResponse) ProtoMessage() {}
+
+func (x *BatchEnrichResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_enrich_v1_enrich_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchEnrichResponse.ProtoReflect.Descriptor instead.
+func (*BatchEnrichResponse) Descriptor() ([]byte, []int) {
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *BatchEnrichResponse) GetResults() []*EnrichResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+// The answer to one of several questions, or why there is none.
+type EnrichResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Result:
+	//
+	//	*EnrichResult_Response
+	//	*EnrichResult_Error
+	Result        isEnrichResult_Result `protobuf_oneof:"result"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EnrichResult) Reset() {
+	*x = EnrichResult{}
+	mi := &file_enrich_v1_enrich_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EnrichResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EnrichResult) ProtoMessage() {}
+
+func (x *EnrichResult) ProtoReflect() protoreflect.Message {
+	mi := &file_enrich_v1_enrich_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EnrichResult.ProtoReflect.Descriptor instead.
+func (*EnrichResult) Descriptor() ([]byte, []int) {
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *EnrichResult) GetResult() isEnrichResult_Result {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *EnrichResult) GetResponse() *EnrichResponse {
+	if x != nil {
+		if x, ok := x.Result.(*EnrichResult_Response); ok {
+			return x.Response
+		}
+	}
+	return nil
+}
+
+func (x *EnrichResult) GetError() *status.Status {
+	if x != nil {
+		if x, ok := x.Result.(*EnrichResult_Error); ok {
+			return x.Error
+		}
+	}
+	return nil
+}
+
+type isEnrichResult_Result interface {
+	isEnrichResult_Result()
+}
+
+type EnrichResult_Response struct {
+	Response *EnrichResponse `protobuf:"bytes,1,opt,name=response,proto3,oneof"`
+}
+
+type EnrichResult_Error struct {
+	// The code and the details that Enrich would have failed with.
+	Error *status.Status `protobuf:"bytes,2,opt,name=error,proto3,oneof"`
+}
+
+func (*EnrichResult_Response) isEnrichResult_Result() {}
+
+func (*EnrichResult_Error) isEnrichResult_Result() {}
+
+// One question of a stream.
+type StreamEnrichRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Comes back with the answer. The service does not read it.
+	CorrelationId string `protobuf:"bytes,1,opt,name=correlation_id,json=correlationId,proto3" json:"correlation_id,omitempty"`
+	// The question, as in Enrich. Its lane, unset: standard.
+	Request       *EnrichRequest `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamEnrichRequest) Reset() {
+	*x = StreamEnrichRequest{}
+	mi := &file_enrich_v1_enrich_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamEnrichRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamEnrichRequest) ProtoMessage() {}
+
+func (x *StreamEnrichRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_enrich_v1_enrich_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamEnrichRequest.ProtoReflect.Descriptor instead.
+func (*StreamEnrichRequest) Descriptor() ([]byte, []int) {
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *StreamEnrichRequest) GetCorrelationId() string {
+	if x != nil {
+		return x.CorrelationId
+	}
+	return ""
+}
+
+func (x *StreamEnrichRequest) GetRequest() *EnrichRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+// One answer of a stream.
+type StreamEnrichResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The question's.
+	CorrelationId string `protobuf:"bytes,1,opt,name=correlation_id,json=correlationId,proto3" json:"correlation_id,omitempty"`
+	// Types that are valid to be assigned to Result:
+	//
+	//	*StreamEnrichResponse_Response
+	//	*StreamEnrichResponse_Error
+	Result        isStreamEnrichResponse_Result `protobuf_oneof:"result"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamEnrichResponse) Reset() {
+	*x = StreamEnrichResponse{}
+	mi := &file_enrich_v1_enrich_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamEnrichResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamEnrichResponse) ProtoMessage() {}
+
+func (x *StreamEnrichResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_enrich_v1_enrich_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamEnrichResponse.ProtoReflect.Descriptor instead.
+func (*StreamEnrichResponse) Descriptor() ([]byte, []int) {
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *StreamEnrichResponse) GetCorrelationId() string {
+	if x != nil {
+		return x.CorrelationId
+	}
+	return ""
+}
+
+func (x *StreamEnrichResponse) GetResult() isStreamEnrichResponse_Result {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *StreamEnrichResponse) GetResponse() *EnrichResponse {
+	if x != nil {
+		if x, ok := x.Result.(*StreamEnrichResponse_Response); ok {
+			return x.Response
+		}
+	}
+	return nil
+}
+
+func (x *StreamEnrichResponse) GetError() *status.Status {
+	if x != nil {
+		if x, ok := x.Result.(*StreamEnrichResponse_Error); ok {
+			return x.Error
+		}
+	}
+	return nil
+}
+
+type isStreamEnrichResponse_Result interface {
+	isStreamEnrichResponse_Result()
+}
+
+type StreamEnrichResponse_Response struct {
+	Response *EnrichResponse `protobuf:"bytes,2,opt,name=response,proto3,oneof"`
+}
+
+type StreamEnrichResponse_Error struct {
+	// The code and the details that Enrich would have failed with.
+	Error *status.Status `protobuf:"bytes,3,opt,name=error,proto3,oneof"`
+}
+
+func (*StreamEnrichResponse_Response) isStreamEnrichResponse_Result() {}
+
+func (*StreamEnrichResponse_Error) isStreamEnrichResponse_Result() {}
+
 // Why the caller may process a person's data.
 type Consent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -482,7 +862,7 @@ type Consent struct {
 
 func (x *Consent) Reset() {
 	*x = Consent{}
-	mi := &file_enrich_v1_enrich_proto_msgTypes[1]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -494,7 +874,7 @@ func (x *Consent) String() string {
 func (*Consent) ProtoMessage() {}
 
 func (x *Consent) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_enrich_proto_msgTypes[1]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -507,7 +887,7 @@ func (x *Consent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Consent.ProtoReflect.Descriptor instead.
 func (*Consent) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{1}
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Consent) GetBasis() string {
@@ -559,7 +939,7 @@ type EnrichResponse struct {
 
 func (x *EnrichResponse) Reset() {
 	*x = EnrichResponse{}
-	mi := &file_enrich_v1_enrich_proto_msgTypes[2]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -571,7 +951,7 @@ func (x *EnrichResponse) String() string {
 func (*EnrichResponse) ProtoMessage() {}
 
 func (x *EnrichResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_enrich_proto_msgTypes[2]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -584,7 +964,7 @@ func (x *EnrichResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnrichResponse.ProtoReflect.Descriptor instead.
 func (*EnrichResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{2}
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EnrichResponse) GetEmail() string {
@@ -680,7 +1060,7 @@ type Provenance struct {
 
 func (x *Provenance) Reset() {
 	*x = Provenance{}
-	mi := &file_enrich_v1_enrich_proto_msgTypes[3]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +1072,7 @@ func (x *Provenance) String() string {
 func (*Provenance) ProtoMessage() {}
 
 func (x *Provenance) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_enrich_proto_msgTypes[3]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +1085,7 @@ func (x *Provenance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provenance.ProtoReflect.Descriptor instead.
 func (*Provenance) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{3}
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Provenance) GetProvider() string {
@@ -755,7 +1135,7 @@ type Gap struct {
 
 func (x *Gap) Reset() {
 	*x = Gap{}
-	mi := &file_enrich_v1_enrich_proto_msgTypes[4]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -767,7 +1147,7 @@ func (x *Gap) String() string {
 func (*Gap) ProtoMessage() {}
 
 func (x *Gap) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_enrich_proto_msgTypes[4]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -780,7 +1160,7 @@ func (x *Gap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gap.ProtoReflect.Descriptor instead.
 func (*Gap) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{4}
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Gap) GetKind() Gap_Kind {
@@ -817,7 +1197,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_enrich_v1_enrich_proto_msgTypes[5]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -829,7 +1209,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_enrich_proto_msgTypes[5]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -842,7 +1222,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{5}
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Attempt) GetProvider() string {
@@ -906,7 +1286,7 @@ type Address struct {
 
 func (x *Address) Reset() {
 	*x = Address{}
-	mi := &file_enrich_v1_enrich_proto_msgTypes[6]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +1298,7 @@ func (x *Address) String() string {
 func (*Address) ProtoMessage() {}
 
 func (x *Address) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_enrich_proto_msgTypes[6]
+	mi := &file_enrich_v1_enrich_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +1311,7 @@ func (x *Address) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Address.ProtoReflect.Descriptor instead.
 func (*Address) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{6}
+	return file_enrich_v1_enrich_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Address) GetRole() bool {
@@ -973,7 +1353,7 @@ var File_enrich_v1_enrich_proto protoreflect.FileDescriptor
 
 const file_enrich_v1_enrich_proto_rawDesc = "" +
 	"\n" +
-	"\x16enrich/v1/enrich.proto\x12\tenrich.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1aenrich/v1/attributes.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa8\x04\n" +
+	"\x16enrich/v1/enrich.proto\x12\tenrich.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1aenrich/v1/attributes.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xd9\x04\n" +
 	"\rEnrichRequest\x12\x16\n" +
 	"\x05email\x18\x01 \x01(\tH\x00R\x05email\x12\x18\n" +
 	"\x06domain\x18\x02 \x01(\tH\x00R\x06domain\x122\n" +
@@ -985,9 +1365,31 @@ const file_enrich_v1_enrich_proto_rawDesc = "" +
 	"\x05cache\x18\b \x01(\x0e2\x16.enrich.v1.CachePolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x05cache\x12,\n" +
 	"\aconsent\x18\t \x01(\v2\x12.enrich.v1.ConsentR\aconsent\x12;\n" +
 	"\x0fidempotency_key\x18\n" +
-	" \x01(\tB\x12\xbaH\x0fr\r\x18\xff\x012\b^[!-~]*$R\x0eidempotencyKeyB\x10\n" +
+	" \x01(\tB\x12\xbaH\x0fr\r\x18\xff\x012\b^[!-~]*$R\x0eidempotencyKey\x12/\n" +
+	"\apurpose\x18\v \x01(\tB\x15\xbaH\x12r\x10\x18@2\f^[a-z0-9_]*$R\apurposeB\x10\n" +
 	"\asubject\x12\x05\xbaH\x02\b\x01B\x12\n" +
-	"\x10_max_cost_micros\"\x96\x01\n" +
+	"\x10_max_cost_micros\"\xc0\x02\n" +
+	"\x12BatchEnrichRequest\x12F\n" +
+	"\brequests\x18\x01 \x03(\v2\x18.enrich.v1.EnrichRequestB\x10\xbaH\r\x92\x01\n" +
+	"\b\x01\x10\xe8\a\"\x03\xd8\x01\x03R\brequests\x12-\n" +
+	"\x04lane\x18\x02 \x01(\x0e2\x0f.enrich.v1.LaneB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04lane\x12E\n" +
+	"\x06budget\x18\x03 \x01(\v2\x19.google.protobuf.DurationB\x12\xbaH\x0f\xaa\x01\f\"\x03\b\xd8\x042\x05\x10\x80\xad\xe2\x04R\x06budget\x12/\n" +
+	"\apurpose\x18\x04 \x01(\tB\x15\xbaH\x12r\x10\x18@2\f^[a-z0-9_]*$R\apurpose\x12;\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tB\x12\xbaH\x0fr\r\x18\xff\x012\b^[!-~]*$R\x0eidempotencyKey\"H\n" +
+	"\x13BatchEnrichResponse\x121\n" +
+	"\aresults\x18\x01 \x03(\v2\x17.enrich.v1.EnrichResultR\aresults\"}\n" +
+	"\fEnrichResult\x127\n" +
+	"\bresponse\x18\x01 \x01(\v2\x19.enrich.v1.EnrichResponseH\x00R\bresponse\x12*\n" +
+	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
+	"\x06result\"\x82\x01\n" +
+	"\x13StreamEnrichRequest\x12/\n" +
+	"\x0ecorrelation_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\rcorrelationId\x12:\n" +
+	"\arequest\x18\x02 \x01(\v2\x18.enrich.v1.EnrichRequestB\x06\xbaH\x03\xd8\x01\x03R\arequest\"\xac\x01\n" +
+	"\x14StreamEnrichResponse\x12%\n" +
+	"\x0ecorrelation_id\x18\x01 \x01(\tR\rcorrelationId\x127\n" +
+	"\bresponse\x18\x02 \x01(\v2\x19.enrich.v1.EnrichResponseH\x00R\bresponse\x12*\n" +
+	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusH\x00R\x05errorB\b\n" +
+	"\x06result\"\x96\x01\n" +
 	"\aConsent\x12*\n" +
 	"\x05basis\x18\x01 \x01(\tB\x14\xbaH\x11r\x0f\x10\x01\x18@2\t^[a-z_]+$R\x05basis\x12 \n" +
 	"\x06source\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x06source\x12=\n" +
@@ -1068,10 +1470,12 @@ const file_enrich_v1_enrich_proto_rawDesc = "" +
 	"\tCacheTier\x12\x1a\n" +
 	"\x16CACHE_TIER_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11CACHE_TIER_MEMORY\x10\x01\x12\x14\n" +
-	"\x10CACHE_TIER_REDIS\x10\x022e\n" +
+	"\x10CACHE_TIER_REDIS\x10\x022\xc3\x02\n" +
 	"\rEnrichService\x12T\n" +
 	"\x06Enrich\x12\x18.enrich.v1.EnrichRequest\x1a\x19.enrich.v1.EnrichResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
-	"/v1/enrichB5Z3github.com/enrichd/enrichd/proto/enrich/v1;enrichv1b\x06proto3"
+	"/v1/enrich\x12i\n" +
+	"\vBatchEnrich\x12\x1d.enrich.v1.BatchEnrichRequest\x1a\x1e.enrich.v1.BatchEnrichResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/enrich:batch\x12q\n" +
+	"\fStreamEnrich\x12\x1e.enrich.v1.StreamEnrichRequest\x1a\x1f.enrich.v1.StreamEnrichResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/enrich:stream(\x010\x01B5Z3github.com/enrichd/enrichd/proto/enrich/v1;enrichv1b\x06proto3"
 
 var (
 	file_enrich_v1_enrich_proto_rawDescOnce sync.Once
@@ -1086,7 +1490,7 @@ func file_enrich_v1_enrich_proto_rawDescGZIP() []byte {
 }
 
 var file_enrich_v1_enrich_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_enrich_v1_enrich_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_enrich_v1_enrich_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_enrich_v1_enrich_proto_goTypes = []any{
 	(Lane)(0),                     // 0: enrich.v1.Lane
 	(CachePolicy)(0),              // 1: enrich.v1.CachePolicy
@@ -1094,50 +1498,69 @@ var file_enrich_v1_enrich_proto_goTypes = []any{
 	(CacheTier)(0),                // 3: enrich.v1.CacheTier
 	(Gap_Kind)(0),                 // 4: enrich.v1.Gap.Kind
 	(*EnrichRequest)(nil),         // 5: enrich.v1.EnrichRequest
-	(*Consent)(nil),               // 6: enrich.v1.Consent
-	(*EnrichResponse)(nil),        // 7: enrich.v1.EnrichResponse
-	(*Provenance)(nil),            // 8: enrich.v1.Provenance
-	(*Gap)(nil),                   // 9: enrich.v1.Gap
-	(*Attempt)(nil),               // 10: enrich.v1.Attempt
-	(*Address)(nil),               // 11: enrich.v1.Address
-	nil,                           // 12: enrich.v1.EnrichResponse.ProvenanceEntry
-	nil,                           // 13: enrich.v1.EnrichResponse.GapsEntry
-	(*fieldmaskpb.FieldMask)(nil), // 14: google.protobuf.FieldMask
-	(*durationpb.Duration)(nil),   // 15: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
-	(*Person)(nil),                // 17: enrich.v1.Person
-	(*Company)(nil),               // 18: enrich.v1.Company
+	(*BatchEnrichRequest)(nil),    // 6: enrich.v1.BatchEnrichRequest
+	(*BatchEnrichResponse)(nil),   // 7: enrich.v1.BatchEnrichResponse
+	(*EnrichResult)(nil),          // 8: enrich.v1.EnrichResult
+	(*StreamEnrichRequest)(nil),   // 9: enrich.v1.StreamEnrichRequest
+	(*StreamEnrichResponse)(nil),  // 10: enrich.v1.StreamEnrichResponse
+	(*Consent)(nil),               // 11: enrich.v1.Consent
+	(*EnrichResponse)(nil),        // 12: enrich.v1.EnrichResponse
+	(*Provenance)(nil),            // 13: enrich.v1.Provenance
+	(*Gap)(nil),                   // 14: enrich.v1.Gap
+	(*Attempt)(nil),               // 15: enrich.v1.Attempt
+	(*Address)(nil),               // 16: enrich.v1.Address
+	nil,                           // 17: enrich.v1.EnrichResponse.ProvenanceEntry
+	nil,                           // 18: enrich.v1.EnrichResponse.GapsEntry
+	(*fieldmaskpb.FieldMask)(nil), // 19: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),   // 20: google.protobuf.Duration
+	(*status.Status)(nil),         // 21: google.rpc.Status
+	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
+	(*Person)(nil),                // 23: enrich.v1.Person
+	(*Company)(nil),               // 24: enrich.v1.Company
 }
 var file_enrich_v1_enrich_proto_depIdxs = []int32{
-	14, // 0: enrich.v1.EnrichRequest.fields:type_name -> google.protobuf.FieldMask
+	19, // 0: enrich.v1.EnrichRequest.fields:type_name -> google.protobuf.FieldMask
 	0,  // 1: enrich.v1.EnrichRequest.lane:type_name -> enrich.v1.Lane
-	15, // 2: enrich.v1.EnrichRequest.budget:type_name -> google.protobuf.Duration
-	15, // 3: enrich.v1.EnrichRequest.max_age:type_name -> google.protobuf.Duration
+	20, // 2: enrich.v1.EnrichRequest.budget:type_name -> google.protobuf.Duration
+	20, // 3: enrich.v1.EnrichRequest.max_age:type_name -> google.protobuf.Duration
 	1,  // 4: enrich.v1.EnrichRequest.cache:type_name -> enrich.v1.CachePolicy
-	6,  // 5: enrich.v1.EnrichRequest.consent:type_name -> enrich.v1.Consent
-	16, // 6: enrich.v1.Consent.collected_at:type_name -> google.protobuf.Timestamp
-	2,  // 7: enrich.v1.EnrichResponse.outcome:type_name -> enrich.v1.Outcome
-	17, // 8: enrich.v1.EnrichResponse.person:type_name -> enrich.v1.Person
-	18, // 9: enrich.v1.EnrichResponse.company:type_name -> enrich.v1.Company
-	12, // 10: enrich.v1.EnrichResponse.provenance:type_name -> enrich.v1.EnrichResponse.ProvenanceEntry
-	13, // 11: enrich.v1.EnrichResponse.gaps:type_name -> enrich.v1.EnrichResponse.GapsEntry
-	10, // 12: enrich.v1.EnrichResponse.attempts:type_name -> enrich.v1.Attempt
-	11, // 13: enrich.v1.EnrichResponse.address:type_name -> enrich.v1.Address
-	16, // 14: enrich.v1.Provenance.fetched_at:type_name -> google.protobuf.Timestamp
-	3,  // 15: enrich.v1.Provenance.tier:type_name -> enrich.v1.CacheTier
-	16, // 16: enrich.v1.Provenance.fresh_until:type_name -> google.protobuf.Timestamp
-	4,  // 17: enrich.v1.Gap.kind:type_name -> enrich.v1.Gap.Kind
-	15, // 18: enrich.v1.Attempt.waited:type_name -> google.protobuf.Duration
-	15, // 19: enrich.v1.Attempt.took:type_name -> google.protobuf.Duration
-	8,  // 20: enrich.v1.EnrichResponse.ProvenanceEntry.value:type_name -> enrich.v1.Provenance
-	9,  // 21: enrich.v1.EnrichResponse.GapsEntry.value:type_name -> enrich.v1.Gap
-	5,  // 22: enrich.v1.EnrichService.Enrich:input_type -> enrich.v1.EnrichRequest
-	7,  // 23: enrich.v1.EnrichService.Enrich:output_type -> enrich.v1.EnrichResponse
-	23, // [23:24] is the sub-list for method output_type
-	22, // [22:23] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	11, // 5: enrich.v1.EnrichRequest.consent:type_name -> enrich.v1.Consent
+	5,  // 6: enrich.v1.BatchEnrichRequest.requests:type_name -> enrich.v1.EnrichRequest
+	0,  // 7: enrich.v1.BatchEnrichRequest.lane:type_name -> enrich.v1.Lane
+	20, // 8: enrich.v1.BatchEnrichRequest.budget:type_name -> google.protobuf.Duration
+	8,  // 9: enrich.v1.BatchEnrichResponse.results:type_name -> enrich.v1.EnrichResult
+	12, // 10: enrich.v1.EnrichResult.response:type_name -> enrich.v1.EnrichResponse
+	21, // 11: enrich.v1.EnrichResult.error:type_name -> google.rpc.Status
+	5,  // 12: enrich.v1.StreamEnrichRequest.request:type_name -> enrich.v1.EnrichRequest
+	12, // 13: enrich.v1.StreamEnrichResponse.response:type_name -> enrich.v1.EnrichResponse
+	21, // 14: enrich.v1.StreamEnrichResponse.error:type_name -> google.rpc.Status
+	22, // 15: enrich.v1.Consent.collected_at:type_name -> google.protobuf.Timestamp
+	2,  // 16: enrich.v1.EnrichResponse.outcome:type_name -> enrich.v1.Outcome
+	23, // 17: enrich.v1.EnrichResponse.person:type_name -> enrich.v1.Person
+	24, // 18: enrich.v1.EnrichResponse.company:type_name -> enrich.v1.Company
+	17, // 19: enrich.v1.EnrichResponse.provenance:type_name -> enrich.v1.EnrichResponse.ProvenanceEntry
+	18, // 20: enrich.v1.EnrichResponse.gaps:type_name -> enrich.v1.EnrichResponse.GapsEntry
+	15, // 21: enrich.v1.EnrichResponse.attempts:type_name -> enrich.v1.Attempt
+	16, // 22: enrich.v1.EnrichResponse.address:type_name -> enrich.v1.Address
+	22, // 23: enrich.v1.Provenance.fetched_at:type_name -> google.protobuf.Timestamp
+	3,  // 24: enrich.v1.Provenance.tier:type_name -> enrich.v1.CacheTier
+	22, // 25: enrich.v1.Provenance.fresh_until:type_name -> google.protobuf.Timestamp
+	4,  // 26: enrich.v1.Gap.kind:type_name -> enrich.v1.Gap.Kind
+	20, // 27: enrich.v1.Attempt.waited:type_name -> google.protobuf.Duration
+	20, // 28: enrich.v1.Attempt.took:type_name -> google.protobuf.Duration
+	13, // 29: enrich.v1.EnrichResponse.ProvenanceEntry.value:type_name -> enrich.v1.Provenance
+	14, // 30: enrich.v1.EnrichResponse.GapsEntry.value:type_name -> enrich.v1.Gap
+	5,  // 31: enrich.v1.EnrichService.Enrich:input_type -> enrich.v1.EnrichRequest
+	6,  // 32: enrich.v1.EnrichService.BatchEnrich:input_type -> enrich.v1.BatchEnrichRequest
+	9,  // 33: enrich.v1.EnrichService.StreamEnrich:input_type -> enrich.v1.StreamEnrichRequest
+	12, // 34: enrich.v1.EnrichService.Enrich:output_type -> enrich.v1.EnrichResponse
+	7,  // 35: enrich.v1.EnrichService.BatchEnrich:output_type -> enrich.v1.BatchEnrichResponse
+	10, // 36: enrich.v1.EnrichService.StreamEnrich:output_type -> enrich.v1.StreamEnrichResponse
+	34, // [34:37] is the sub-list for method output_type
+	31, // [31:34] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_enrich_v1_enrich_proto_init() }
@@ -1150,14 +1573,22 @@ func file_enrich_v1_enrich_proto_init() {
 		(*EnrichRequest_Email)(nil),
 		(*EnrichRequest_Domain)(nil),
 	}
-	file_enrich_v1_enrich_proto_msgTypes[5].OneofWrappers = []any{}
+	file_enrich_v1_enrich_proto_msgTypes[3].OneofWrappers = []any{
+		(*EnrichResult_Response)(nil),
+		(*EnrichResult_Error)(nil),
+	}
+	file_enrich_v1_enrich_proto_msgTypes[5].OneofWrappers = []any{
+		(*StreamEnrichResponse_Response)(nil),
+		(*StreamEnrichResponse_Error)(nil),
+	}
+	file_enrich_v1_enrich_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_enrich_v1_enrich_proto_rawDesc), len(file_enrich_v1_enrich_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   9,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

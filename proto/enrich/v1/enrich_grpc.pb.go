@@ -21,7 +21,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EnrichService_Enrich_FullMethodName = "/enrich.v1.EnrichService/Enrich"
+	EnrichService_Enrich_FullMethodName       = "/enrich.v1.EnrichService/Enrich"
+	EnrichService_BatchEnrich_FullMethodName  = "/enrich.v1.EnrichService/BatchEnrich"
+	EnrichService_StreamEnrich_FullMethodName = "/enrich.v1.EnrichService/StreamEnrich"
 )
 
 // EnrichServiceClient is the client API for EnrichService service.
@@ -34,13 +36,23 @@ type EnrichServiceClient interface {
 	// rest, inside one retry budget. "The vendors do not know" is an answer.
 	//
 	// Errors: InvalidArgument (BadRequest names field and reason),
-	// PermissionDenied (another caller may ask this), ResourceExhausted (RetryInfo:
-	// when a provider is ready; or ErrorInfo's reason is out_of_money: the cap is
-	// too low), Unavailable (RetryInfo: vendors fail, or too much is under way
-	// here), FailedPrecondition (the operator must act), DeadlineExceeded (the
-	// budget was too short), Internal. ErrorInfo's metadata has the request_id
-	// that the service's log has.
+	// Unauthenticated (no API key that is known), PermissionDenied (another caller
+	// may ask this), ResourceExhausted (RetryInfo: when a provider, or the
+	// account's own rate, is ready; or ErrorInfo's reason is out_of_money: the cap
+	// is too low), Unavailable (RetryInfo: vendors fail, or too much is under way
+	// here), FailedPrecondition (the operator must act; or ErrorInfo's class is
+	// idempotency_key_reused), DeadlineExceeded (the budget was too short),
+	// Internal. ErrorInfo's metadata has the request_id that the service's log has.
 	Enrich(ctx context.Context, in *EnrichRequest, opts ...grpc.CallOption) (*EnrichResponse, error)
+	// Answers up to 1,000 questions, each as Enrich would: one that fails does
+	// no harm to the others. The call itself fails only when none was asked.
+	BatchEnrich(ctx context.Context, in *BatchEnrichRequest, opts ...grpc.CallOption) (*BatchEnrichResponse, error)
+	// Answers questions as they are sent, in the order in which answers come.
+	// Questions are read as fast as they can be answered: a caller who sends
+	// faster is held back by flow control, as is the service by a caller who does
+	// not read. When the caller has ended its side, the stream ends after the last
+	// answer. In REST both bodies are newline-delimited JSON, one message a line.
+	StreamEnrich(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamEnrichRequest, StreamEnrichResponse], error)
 }
 
 type enrichServiceClient struct {
@@ -61,6 +73,29 @@ func (c *enrichServiceClient) Enrich(ctx context.Context, in *EnrichRequest, opt
 	return out, nil
 }
 
+func (c *enrichServiceClient) BatchEnrich(ctx context.Context, in *BatchEnrichRequest, opts ...grpc.CallOption) (*BatchEnrichResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BatchEnrichResponse)
+	err := c.cc.Invoke(ctx, EnrichService_BatchEnrich_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *enrichServiceClient) StreamEnrich(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamEnrichRequest, StreamEnrichResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &EnrichService_ServiceDesc.Streams[0], EnrichService_StreamEnrich_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[StreamEnrichRequest, StreamEnrichResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type EnrichService_StreamEnrichClient = grpc.BidiStreamingClient[StreamEnrichRequest, StreamEnrichResponse]
+
 // EnrichServiceServer is the server API for EnrichService service.
 // All implementations must embed UnimplementedEnrichServiceServer
 // for forward compatibility.
@@ -71,13 +106,23 @@ type EnrichServiceServer interface {
 	// rest, inside one retry budget. "The vendors do not know" is an answer.
 	//
 	// Errors: InvalidArgument (BadRequest names field and reason),
-	// PermissionDenied (another caller may ask this), ResourceExhausted (RetryInfo:
-	// when a provider is ready; or ErrorInfo's reason is out_of_money: the cap is
-	// too low), Unavailable (RetryInfo: vendors fail, or too much is under way
-	// here), FailedPrecondition (the operator must act), DeadlineExceeded (the
-	// budget was too short), Internal. ErrorInfo's metadata has the request_id
-	// that the service's log has.
+	// Unauthenticated (no API key that is known), PermissionDenied (another caller
+	// may ask this), ResourceExhausted (RetryInfo: when a provider, or the
+	// account's own rate, is ready; or ErrorInfo's reason is out_of_money: the cap
+	// is too low), Unavailable (RetryInfo: vendors fail, or too much is under way
+	// here), FailedPrecondition (the operator must act; or ErrorInfo's class is
+	// idempotency_key_reused), DeadlineExceeded (the budget was too short),
+	// Internal. ErrorInfo's metadata has the request_id that the service's log has.
 	Enrich(context.Context, *EnrichRequest) (*EnrichResponse, error)
+	// Answers up to 1,000 questions, each as Enrich would: one that fails does
+	// no harm to the others. The call itself fails only when none was asked.
+	BatchEnrich(context.Context, *BatchEnrichRequest) (*BatchEnrichResponse, error)
+	// Answers questions as they are sent, in the order in which answers come.
+	// Questions are read as fast as they can be answered: a caller who sends
+	// faster is held back by flow control, as is the service by a caller who does
+	// not read. When the caller has ended its side, the stream ends after the last
+	// answer. In REST both bodies are newline-delimited JSON, one message a line.
+	StreamEnrich(grpc.BidiStreamingServer[StreamEnrichRequest, StreamEnrichResponse]) error
 	mustEmbedUnimplementedEnrichServiceServer()
 }
 
@@ -90,6 +135,12 @@ type UnimplementedEnrichServiceServer struct{}
 
 func (UnimplementedEnrichServiceServer) Enrich(context.Context, *EnrichRequest) (*EnrichResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Enrich not implemented")
+}
+func (UnimplementedEnrichServiceServer) BatchEnrich(context.Context, *BatchEnrichRequest) (*BatchEnrichResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BatchEnrich not implemented")
+}
+func (UnimplementedEnrichServiceServer) StreamEnrich(grpc.BidiStreamingServer[StreamEnrichRequest, StreamEnrichResponse]) error {
+	return status.Error(codes.Unimplemented, "method StreamEnrich not implemented")
 }
 func (UnimplementedEnrichServiceServer) mustEmbedUnimplementedEnrichServiceServer() {}
 func (UnimplementedEnrichServiceServer) testEmbeddedByValue()                       {}
@@ -130,6 +181,31 @@ func _EnrichService_Enrich_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EnrichService_BatchEnrich_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BatchEnrichRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EnrichServiceServer).BatchEnrich(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EnrichService_BatchEnrich_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EnrichServiceServer).BatchEnrich(ctx, req.(*BatchEnrichRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EnrichService_StreamEnrich_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(EnrichServiceServer).StreamEnrich(&grpc.GenericServerStream[StreamEnrichRequest, StreamEnrichResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type EnrichService_StreamEnrichServer = grpc.BidiStreamingServer[StreamEnrichRequest, StreamEnrichResponse]
+
 // EnrichService_ServiceDesc is the grpc.ServiceDesc for EnrichService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -141,7 +217,18 @@ var EnrichService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Enrich",
 			Handler:    _EnrichService_Enrich_Handler,
 		},
+		{
+			MethodName: "BatchEnrich",
+			Handler:    _EnrichService_BatchEnrich_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "StreamEnrich",
+			Handler:       _EnrichService_StreamEnrich_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "enrich/v1/enrich.proto",
 }
