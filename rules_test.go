@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"server":    {"enrich", "proto"},
 	"providers": {"enrich", "email", "proto"},
 	"config":    {"email", "enrich", "cache", "quota", "router", "providers", "server"},
+	"redisconn": {},
 	"app":       anything,
 	"cmd":       anything,
 	"examples":  {"proto"},
@@ -44,7 +45,7 @@ var mayImport = map[string][]string{
 var onlyIn = map[string][]string{
 	"google.golang.org/grpc":            {"server", "proto", "cmd", "examples", "loadtest"},
 	"github.com/dgraph-io/ristretto/v2": {"cache"},
-	"github.com/redis/go-redis/v9":      {"cache", "quota"},
+	"github.com/redis/go-redis/v9":      {"cache", "quota", "redisconn", "privacy", "idempotency"},
 	"golang.org/x/time/rate":            {"quota", "loadtest"},
 	"github.com/sony/gobreaker/v2":      {"router", "cache"},
 	"testing":                           {"cache/redistest"},
