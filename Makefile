@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 PACKAGES := ./...
 
-.PHONY: help demo build test quotarun lint setup generate fields check-generated
+.PHONY: help demo build test bench quotarun lint setup generate fields check-generated
 
 help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ build: ## Build bin/enrichd.
 
 test: setup lint check-generated ## Run all checks and tests; sets up what they need.
 	go test -race -timeout 10m $(PACKAGES)
+
+bench: setup ## Measure cost beside floors: BENCH="--rows C1 --rounds 3 --length 500ms".
+	go run ./loadtest/bench $(BENCH)
 
 quotarun: setup ## Measure three replicas against strict vendors beside naive policies (9 minutes).
 	go run ./loadtest/quotarun $(QUOTARUN)
@@ -39,8 +42,8 @@ setup: ## Install redis-server and protoc where they are missing (Debian, as roo
 generate: ## Rebuild the code generated from the contract in proto/.
 	proto/generate.sh
 
-fields: ## Write the fields of the configuration into docs/configuration.md.
-	go test ./config -run TestThePageListsEveryField -update
+fields: ## Write the fields of the configuration into docs/configuration.md and config/enrichd.schema.json.
+	go test ./config -run 'TestThePageListsEveryField|TestTheSchemaIsFresh' -update
 
 check-generated: ## Fail when generated code is not what the contract generates.
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && proto/generate.sh "$$fresh" && \

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"github.com/enrichd/enrichd/loadtest/bench/floor"
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+)
+
+// miss is row C7: leads that nobody has asked for, each one call to a vendor,
+// with both tiers and the quota in Redis.
+func miss(ctx context.Context, b *bench) (result, error) {
+	vendors, err := b.vendor()
+	if err != nil {
+		return result{}, err
+	}
+	redis, err := b.redis(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	service, err := b.service(ctx, withVendor(vendors, redis.Address))
+	if err != nil {
+		return result{}, err
+	}
+	client, err := b.client(service.Process)
+	if err != nil {
+		return result{}, err
+	}
+	var asked int64 // before this round: every lead is a new one
+	ours := &measured{process: service.Process, call: func(ctx context.Context, n int64) error {
+		_, err := client.Enrich(ctx, fresh(asked+n))
+		return err
+	}}
+	if err := pin(b.Client); err != nil {
+		return result{}, err
+	}
+	var bare []time.Duration
+	for round := range b.Rounds + 1 {
+		asked += 1_000_000
+		cost, err := ours.round(ctx, b.Length)
+		if err != nil {
+			return result{}, err
+		}
+		least, err := b.bareCalls(ctx, vendors.URL(vendorName))
+		if err != nil {
+			return result{}, err
+		}
+		if round > 0 {
+			ours.rounds, bare = append(ours.rounds, cost), append(bare, least)
+		}
+	}
+	calls := vendors.Summary(vendorName)
+	measured := ours.over(&measured{rounds: bare})
+	measured.detail += fmt.Sprintf("; %d duplicates in %d vendor calls", calls.Duplicates, calls.Calls)
+	return measured, nil
+}
+
+// fresh asks for a person alone: one vendor call.
+func fresh(n int64) *enrichv1.EnrichRequest {
+	asked := question(n)
+	asked.Fields = &fieldmaskpb.FieldMask{Paths: []string{"person"}}
+	return asked
+}
+
+// bareCalls runs the floor of row C7 once and returns its cost of a call.
+func (b *bench) bareCalls(ctx context.Context, url string) (time.Duration, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	command := exec.CommandContext(ctx, "taskset", slices.Concat([]string{"-c", strconv.Itoa(b.Server), self, "floor", "vendor"},
+		[]string{"--vendor", url, "--workers", strconv.Itoa(workers), "--calls", strconv.Itoa(max(int(b.Length/(400*time.Microsecond)), 1000))})...)
+	command.Env = append(os.Environ(), "GOMAXPROCS=1")
+	command.Stderr = os.Stderr
+	text, err := command.Output()
+	if err != nil {
+		return 0, fmt.Errorf("bare client: %w", err)
+	}
+	var cost floor.Cost
+	if err := json.Unmarshal(text, &cost); err != nil || cost.Calls == 0 {
+		return 0, fmt.Errorf("bare client: no cost: %w", err)
+	}
+	return cost.CPU / time.Duration(cost.Calls), nil
+}

@@ -1,0 +1,49 @@
+package drive
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+)
+
+// grpcDriver asks over one connection.
+type grpcDriver struct {
+	connection *grpc.ClientConn
+	client     enrichv1.EnrichServiceClient
+	key        string
+}
+
+func newGRPC(address, key string) (*grpcDriver, error) {
+	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, err
+	}
+	return &grpcDriver{connection: connection, client: enrichv1.NewEnrichServiceClient(connection), key: key}, nil
+}
+
+func (d *grpcDriver) Ask(ctx context.Context, questions []Question) []Answer {
+	ctx = d.authorize(ctx)
+	answers := make([]Answer, len(questions))
+	for i, question := range questions {
+		response, err := d.client.Enrich(ctx, question.message())
+		answers[i] = read(response)
+		if err != nil {
+			answers[i] = Answer{Code: status.Code(err).String()}
+		}
+	}
+	return answers
+}
+
+func (d *grpcDriver) authorize(ctx context.Context) context.Context {
+	if d.key == "" {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+d.key)
+}
+
+func (d *grpcDriver) Close() error { return d.connection.Close() }

@@ -1,0 +1,91 @@
+package drive
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+)
+
+// longestAnswer is the most that is read of one answer.
+const longestAnswer = 8 << 20
+
+// restDriver asks with JSON over kept connections.
+type restDriver struct {
+	client  *http.Client
+	address string
+	key     string
+}
+
+func newREST(address, key string) *restDriver {
+	transport := &http.Transport{MaxIdleConnsPerHost: 256}
+	return &restDriver{client: &http.Client{Transport: transport}, address: "http://" + address + "/v1/enrich", key: key}
+}
+
+func (d *restDriver) Ask(ctx context.Context, questions []Question) []Answer {
+	answers := make([]Answer, len(questions))
+	for i, question := range questions {
+		answers[i] = d.one(ctx, question)
+	}
+	return answers
+}
+
+func (d *restDriver) one(ctx context.Context, question Question) Answer {
+	body, err := protojson.Marshal(question.message())
+	if err != nil {
+		return Answer{Code: codes.Internal.String()}
+	}
+	status, text, err := d.Post(ctx, body)
+	if err != nil {
+		return Answer{Code: codes.Unavailable.String()}
+	}
+	if status != http.StatusOK {
+		return Answer{Code: restCode(text)}
+	}
+	var response enrichv1.EnrichResponse
+	if err := protojson.Unmarshal(text, &response); err != nil {
+		return Answer{Code: codes.DataLoss.String()}
+	}
+	return read(&response)
+}
+
+// Post sends one body and returns the answer as it is.
+func (d *restDriver) Post(ctx context.Context, body []byte) (status int, text []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.address, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if d.key != "" {
+		request.Header.Set("Authorization", "Bearer "+d.key)
+	}
+	response, err := d.client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	text, err = io.ReadAll(io.LimitReader(response.Body, longestAnswer))
+	return response.StatusCode, text, err
+}
+
+// restCode is the gRPC code that an error's body names.
+func restCode(text []byte) string {
+	var failure struct {
+		Code uint32 `json:"code"`
+	}
+	if err := json.Unmarshal(text, &failure); err != nil || failure.Code == 0 {
+		return codes.Unknown.String()
+	}
+	return codes.Code(failure.Code).String()
+}
+
+func (d *restDriver) Close() error {
+	d.client.CloseIdleConnections()
+	return nil
+}

@@ -1,0 +1,229 @@
+// Package fleet starts what is measured as real processes: replicas of enrichd,
+// Redis, and the floors of a benchmark. It reads what they cost and can freeze,
+// kill and stop them.
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// AnyCore leaves a process to the scheduler.
+const AnyCore = -1
+
+// Process is one running program. It is safe for concurrent use. Whoever
+// started it calls Stop or Kill.
+type Process struct {
+	// Name in messages.
+	Name string
+	// GRPC and REST are where it listens, if it said so.
+	GRPC, REST string
+
+	command *exec.Cmd
+	ended   chan struct{} // closed when it has ended
+	last    lastLines
+}
+
+// Program is what to start.
+type Program struct {
+	Name string
+	// Args are the path and the arguments.
+	Args []string
+	// Core pins the program to one core and to one running goroutine; AnyCore
+	// does not.
+	Core int
+	// Log gets what the program writes to its standard error; empty: nobody.
+	Log string
+}
+
+// start starts the program. Its standard error is read line by line; heard is
+// called with each until it returns true.
+func start(program Program, heard func(line []byte) bool) (*Process, error) {
+	args := program.Args
+	if program.Core != AnyCore {
+		args = append([]string{"taskset", "-c", strconv.Itoa(program.Core)}, args...)
+	}
+	command := exec.Command(args[0], args[1:]...)
+	command.Env = os.Environ()
+	if program.Core != AnyCore {
+		command.Env = append(command.Env, "GOMAXPROCS=1")
+	}
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a killed load test leaves nothing behind
+	output, err := command.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", program.Name, err)
+	}
+	p := &Process{Name: program.Name, command: command, ended: make(chan struct{})}
+	var log *os.File
+	if program.Log != "" {
+		if log, err = os.OpenFile(filepath.Clean(program.Log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+			p.Kill()
+			return nil, err
+		}
+	}
+	go func() {
+		defer close(p.ended)
+		lines := bufio.NewScanner(output)
+		lines.Buffer(nil, 1<<20)
+		listening := true
+		for lines.Scan() {
+			p.last.add(lines.Text())
+			if log != nil {
+				fmt.Fprintln(log, lines.Text())
+			}
+			listening = listening && !heard(lines.Bytes())
+		}
+		if log != nil {
+			log.Close()
+		}
+		_ = command.Wait()
+	}()
+	return p, nil
+}
+
+// Serve starts a program that writes a line of JSON with the message "serving"
+// and its addresses to its standard error, and waits for that line.
+func Serve(ctx context.Context, program Program) (*Process, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	serving := make(chan [2]string, 1)
+	p, err := start(program, func(line []byte) bool {
+		var said struct{ Msg, GRPC, REST string }
+		if json.Unmarshal(line, &said) != nil || said.Msg != "serving" {
+			return false
+		}
+		serving <- [2]string{said.GRPC, said.REST}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case at := <-serving:
+		p.GRPC, p.REST = at[0], at[1]
+		return p, nil
+	case <-p.ended:
+		return nil, fmt.Errorf("%s did not start:\n%s", p.Name, p.last.text())
+	case <-ctx.Done():
+		p.Kill()
+		return nil, fmt.Errorf("%s did not start in time:\n%s", p.Name, p.last.text())
+	}
+}
+
+// PID of the process.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
+// Ended tells whether the process has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Signal sends a signal; to a process that has ended it does nothing.
+func (p *Process) Signal(signal syscall.Signal) error {
+	if err := p.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// Kill ends the process at once.
+func (p *Process) Kill() {
+	_ = p.Signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+// Stop asks the process to end and kills it when it has not within 15 seconds.
+func (p *Process) Stop() {
+	_ = p.Signal(syscall.SIGCONT)
+	_ = p.Signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(15 * time.Second):
+		p.Kill()
+	}
+}
+
+// CPU is the processor time that the process has used, with all its threads,
+// in nanoseconds by the kernel's clock of that process.
+func (p *Process) CPU() (time.Duration, error) {
+	// A process's clock has its inverted number in the upper bits and the kind
+	// in the lower three (clock_getcpuclockid(3)).
+	const scheduled = 2
+	var at unix.Timespec
+	if err := unix.ClockGettime(int32(^p.PID()<<3|scheduled), &at); err != nil {
+		return 0, fmt.Errorf("%s: processor time: %w", p.Name, err)
+	}
+	return time.Duration(at.Nano()), nil
+}
+
+// Usage is what a process holds.
+type Usage struct {
+	RSS     int64 `json:"rss"` // bytes
+	Threads int64 `json:"threads"`
+	Files   int64 `json:"files"` // open file descriptors
+}
+
+// Usage reads what the process holds now.
+func (p *Process) Usage() (Usage, error) {
+	folder := filepath.Join("/proc", strconv.Itoa(p.PID()))
+	text, err := os.ReadFile(filepath.Join(folder, "status"))
+	if err != nil {
+		return Usage{}, err
+	}
+	var u Usage
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		switch name {
+		case "VmRSS":
+			kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+			u.RSS = kib << 10
+		case "Threads":
+			u.Threads, _ = strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+		}
+	}
+	files, err := os.ReadDir(filepath.Join(folder, "fd"))
+	u.Files = int64(len(files))
+	return u, err
+}
+
+// lastLines keeps the newest lines of a log for messages.
+type lastLines struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *lastLines) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+	if len(l.lines) > 20 {
+		l.lines = l.lines[1:]
+	}
+}
+
+func (l *lastLines) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
+}
