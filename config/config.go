@@ -50,13 +50,33 @@ func (c Config) problems() (all []Problem) {
 		{"cache", c.Cache.Validate()},
 		{"router", c.Router.Validate()},
 		{"quota", c.Quota.Validate()},
-		{"providers", unjoin(c.Providers.Validate())},
+		{"providers", c.providerProblems()},
 	} {
 		for _, problem := range part.found {
 			all = append(all, fieldProblem(part.path, problem.Error()))
 		}
 	}
 	return append(all, c.relations()...)
+}
+
+// providerProblems lists what is wrong with the providers, the limits of their
+// definitions among it.
+func (c Config) providerProblems() (found []error) {
+	set, err := providers.New(c.Providers, providers.Options{})
+	if err != nil {
+		return unjoin(err)
+	}
+	defer set.Close()
+	most := c.Quota.WithDefaults().MaxCall
+	for i, vendor := range set.Vendors() {
+		for _, problem := range quota.ValidateLimits(vendor.Limits()) {
+			found = append(found, fmt.Errorf("list[%d]: %w", i, problem))
+		}
+		if vendor.Timeout() >= most {
+			found = append(found, fmt.Errorf("list[%d]: timeout: %s is not shorter than quota.max_call, %s", i, vendor.Timeout(), most))
+		}
+	}
+	return found
 }
 
 // fieldName is how the packages begin what they say about a field, or about a

@@ -9,10 +9,15 @@ import (
 	"time"
 )
 
-func TestTheExampleLoads(t *testing.T) {
+// setExample sets the variables that the example names.
+func setExample(t *testing.T) {
 	t.Setenv("ENRICHD_PEPPER", "a pepper for tests only")
 	t.Setenv("PDL_API_KEY", "key-1")
 	t.Setenv("HUNTER_API_KEY", "key-2")
+}
+
+func TestTheExampleLoads(t *testing.T) {
+	setExample(t)
 	loaded, err := Load("enrichd.example.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -26,9 +31,7 @@ func TestTheExampleLoads(t *testing.T) {
 }
 
 func TestTheExampleShowsTheDefaults(t *testing.T) {
-	t.Setenv("ENRICHD_PEPPER", "a pepper for tests only")
-	t.Setenv("PDL_API_KEY", "key-1")
-	t.Setenv("HUNTER_API_KEY", "key-2")
+	setExample(t)
 	shown, err := Load("enrichd.example.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,10 +65,17 @@ func fieldTables(t *testing.T) string {
 	sections := reflect.TypeFor[Config]()
 	for i := range sections.NumField() {
 		section := sections.Field(i)
-		fmt.Fprintf(&text, "\n### %s\n\n| field | meaning |\n| --- | --- |\n", section.Tag.Get("yaml"))
+		fmt.Fprintf(&text, "\n### %s\n\n", section.Tag.Get("yaml"))
+		if needsRestart(section.Tag.Get("yaml")) {
+			text.WriteString("A change here holds after a restart.\n\n")
+		}
+		text.WriteString("| field | meaning |\n| --- | --- |\n")
 		walkFields(t, section.Type, "", func(path, comment string) {
 			if comment == "" {
 				t.Errorf("%s.%s says nothing of what it means", section.Tag.Get("yaml"), path)
+			}
+			if slices.Contains(afterRestart, section.Tag.Get("yaml")+"."+path) {
+				comment += " A change holds after a restart."
 			}
 			fmt.Fprintf(&text, "| `%s` | %s |\n", path, strings.ReplaceAll(comment, "|", "\\|"))
 		})
@@ -116,21 +124,29 @@ func structured(of reflect.Type) bool {
 	}
 }
 
-// commentsOf reads what the source says at a struct's fields. A field without a
-// comment is described with the one before it.
-func commentsOf(t *testing.T, of reflect.Type) map[string]string {
+// parsedPackage parses the files of a package of ours.
+func parsedPackage(t *testing.T, path string) (files []*ast.File) {
 	t.Helper()
-	folder := filepath.Join("..", strings.TrimPrefix(of.PkgPath(), module))
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	names, err := filepath.Glob(filepath.Join("..", strings.TrimPrefix(path, module), "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	comments := map[string]string{}
-	for _, name := range files {
+	for _, name := range names {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// commentsOf reads what the source says at a struct's fields. A field without a
+// comment is described with the one before it.
+func commentsOf(t *testing.T, of reflect.Type) map[string]string {
+	t.Helper()
+	comments := map[string]string{}
+	for _, file := range parsedPackage(t, of.PkgPath()) {
 		ast.Inspect(file, func(node ast.Node) bool {
 			spec, ok := node.(*ast.TypeSpec)
 			if !ok || spec.Name.Name != of.Name() {

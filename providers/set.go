@@ -55,16 +55,6 @@ func New(config Config, options Options) (*Set, error) {
 	return &set, nil
 }
 
-// Validate reports everything that is wrong with the configuration and the
-// definitions in it.
-func (c Config) Validate() error {
-	set, err := New(c, Options{})
-	if err == nil {
-		set.Close()
-	}
-	return err
-}
-
 func proxyURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil

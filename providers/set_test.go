@@ -99,7 +99,7 @@ func TestBadConfigurations(t *testing.T) {
 		t.Fatal(err)
 	}
 	minus := -1.0
-	err := Config{Folder: folder, Proxy: "proxy:3128", List: []ProviderConfig{
+	_, err := New(Config{Folder: folder, Proxy: "proxy:3128", List: []ProviderConfig{
 		{},
 		{Definition: "nobody"},
 		{Definition: "broken"},
@@ -110,7 +110,7 @@ func TestBadConfigurations(t *testing.T) {
 		{Definition: "hunter", Credentials: map[string]string{"api_key": "k"}, Attributes: []enrich.Attribute{"company.revenue_range"}},
 		{Definition: "hunter", Credentials: map[string]string{"api_key": "k"}},
 		{Definition: "hunter", Credentials: map[string]string{"api_key": "k"}},
-	}}.Validate()
+	}}, Options{})
 	if err == nil {
 		t.Fatal("accepted")
 	}

@@ -111,6 +111,13 @@ func (v *Vendor) offer(call *engine.Call) Call {
 // Name is the source of the provider's facts.
 func (v *Vendor) Name() string { return v.name }
 
+// Config is the provider's configuration with what its definition adds.
+func (v *Vendor) Config() ProviderConfig {
+	c := v.config
+	c.Name, c.Timeout, c.MaxAnswerBytes, c.Settings, c.Limits = v.name, v.timeout, v.maxAnswer, v.settings, v.limits
+	return c
+}
+
 // Definition says how the vendor is talked to.
 func (v *Vendor) Definition() *engine.Definition { return v.definition }
 

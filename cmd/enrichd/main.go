@@ -20,7 +20,7 @@ type commands struct {
 	Enrich     enrichCommand     `cmd:"" help:"Enrich a CSV file or single addresses with a running service."`
 	Normalize  normalizeCommand  `cmd:"" help:"Show what the normalizer makes of cells."`
 	Providers  providersCommand  `cmd:"" help:"List, check and replay vendor definitions."`
-	Config     configCommand     `cmd:"" help:"Check the configuration file."`
+	Config     configCommand     `cmd:"" help:"Check and print the configuration file."`
 	Fakevendor fakevendorCommand `cmd:"" help:"Serve fake vendors that can be made to misbehave."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
