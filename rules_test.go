@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"providers": {"enrich", "email", "proto"},
 	"config":    {"email", "enrich", "cache", "quota", "router", "providers", "server"},
 	"redisconn": {},
+	"accounts":  {"enrich"},
 	"app":       anything,
 	"cmd":       anything,
 	"examples":  {"proto"},
