@@ -84,17 +84,18 @@ const (
 // breaker guards one provider. Every call that it admits must report a verdict
 // once; calls have timeouts, so a probe cannot keep it half-open for ever.
 type breaker struct {
-	inner   *gobreaker.TwoStepCircuitBreaker[struct{}]
-	probes  int
-	openFor time.Duration
-	changed func(change)
+	settings breakerSettings
+	inner    *gobreaker.TwoStepCircuitBreaker[struct{}]
+	probes   int
+	openFor  time.Duration
+	changed  func(change)
 
 	// hinted makes the next failure open the breaker; see peerOpened.
 	hinted atomic.Bool
 	// streak of failures; the library's own count of them decays as its buckets
 	// roll, so that a slow outage would never be noticed. Only its callbacks
-	// touch it, under its lock.
-	streak int
+	// change it, under its lock.
+	streak atomic.Int64
 
 	mu        sync.Mutex // guards the rest; taken inside the library's lock
 	openUntil time.Time
@@ -109,15 +110,22 @@ type change struct {
 	hinted bool
 }
 
+// breakerSettings are what a breaker is made with.
+type breakerSettings struct {
+	BreakerConfig
+	timeout time.Duration // of the provider's calls
+}
+
 // newBreaker makes a closed breaker, which tells its changes, and whether a peer
 // made it change. stretch, in [0, 1), sets this replica's probes apart from
 // others'.
-func newBreaker(c BreakerConfig, timeout time.Duration, stretch float64, changed func(change)) *breaker {
-	window := max(c.Window, windowOfTimeouts*timeout)
+func newBreaker(c breakerSettings, stretch float64, changed func(change)) *breaker {
+	window := max(c.Window, windowOfTimeouts*c.timeout)
 	b := &breaker{
-		probes:  c.Probes,
-		openFor: c.OpenFor + time.Duration(stretch*float64(c.OpenFor)/5),
-		changed: changed,
+		settings: c,
+		probes:   c.Probes,
+		openFor:  c.OpenFor + time.Duration(stretch*float64(c.OpenFor)/5),
+		changed:  changed,
 	}
 	b.inner = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests:  uint32(c.Probes),
@@ -128,7 +136,7 @@ func newBreaker(c BreakerConfig, timeout time.Duration, stretch float64, changed
 		IsSuccessful: b.count,
 		ReadyToTrip: func(counts gobreaker.Counts) bool {
 			judged := counts.TotalSuccesses + counts.TotalFailures
-			return b.streak >= c.Failures || b.hinted.Load() ||
+			return b.streak.Load() >= int64(c.Failures) || b.hinted.Load() ||
 				judged >= uint32(c.Least) && float64(counts.TotalFailures) >= c.Ratio*float64(judged)
 		},
 		OnStateChange: b.note,
@@ -172,6 +180,16 @@ func (b *breaker) allow() (report func(verdict), ok bool) {
 	}, true
 }
 
+// succeed goes on from a breaker with other settings: a new breaker opens if that
+// one let no call pass but probes, and counts on from its failures in a row.
+func (b *breaker) succeed(before *breaker) {
+	if state, _ := before.current(); state != BreakerClosed {
+		b.peerOpened()
+		return
+	}
+	b.streak.Store(before.streak.Load())
+}
+
 // peerOpened opens the breaker because another replica's has opened, so that each
 // need not find out for itself.
 func (b *breaker) peerOpened() {
@@ -211,15 +229,15 @@ func (b *breaker) current() (BreakerState, time.Time) {
 
 func (b *breaker) count(err error) (success bool) {
 	if err != nil {
-		b.streak++
+		b.streak.Add(1)
 		return false
 	}
-	b.streak = 0
+	b.streak.Store(0)
 	return true
 }
 
 func (b *breaker) note(_ string, _, to gobreaker.State) {
-	b.streak = 0
+	b.streak.Store(0)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := change{state: breakerStates[to]}

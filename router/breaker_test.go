@@ -18,7 +18,7 @@ type watched struct {
 
 func watch(c BreakerConfig, timeout time.Duration) *watched {
 	w := &watched{}
-	w.breaker = newBreaker(c.withDefaults(), timeout, 0, func(c change) {
+	w.breaker = newBreaker(breakerSettings{c.withDefaults(), timeout}, 0, func(c change) {
 		// The library would deadlock on this question inside its callback.
 		w.current()
 		w.states = append(w.states, c.state)
@@ -153,7 +153,7 @@ func TestBreakerOfReplicasProbeApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := BreakerConfig{Failures: 1, OpenFor: 10 * time.Second}.withDefaults()
 		for stretch, want := range map[float64]time.Duration{0: 10 * time.Second, 0.5: 11 * time.Second, 0.999: 11998 * time.Millisecond} {
-			b := newBreaker(c, time.Second, stretch, func(change) {})
+			b := newBreaker(breakerSettings{c, time.Second}, stretch, func(change) {})
 			report, _ := b.allow()
 			report(failing)
 			if until, _ := b.ready(); !until.Equal(time.Now().Add(want)) {
@@ -228,13 +228,13 @@ func TestTokenGoesBackWhenTheBreakerRefuses(t *testing.T) {
 		vendor := scriptedVendor("acme", "hit")
 		r := newRouter(t, Parts{Providers: []Provider{asked("acme", vendor)}, Quota: keeper})
 		// Half-open, and its only probe is under way.
-		trip(r.routes[0])
+		trip(r.current.Load().routes[0])
 		time.Sleep(20 * time.Second)
-		if _, ok := r.routes[0].breaker.allow(); !ok {
+		if _, ok := r.current.Load().routes[0].breaker.allow(); !ok {
 			t.Fatal("no probe is admitted")
 		}
 		soon := time.Now().Add(time.Second)
-		_, refusal := r.send(t.Context(), r.routes[0], question{ask: quota.Ask{Provider: "acme"}, acquireBy: soon})
+		_, refusal := r.send(t.Context(), r.current.Load().routes[0], question{ask: quota.Ask{Provider: "acme"}, acquireBy: soon})
 		if refusal == nil || refusal.Reason != enrich.ReasonBreakerOpen || vendor.calls != 0 {
 			t.Errorf("refused because of %v after %d calls", refusal, vendor.calls)
 		}

@@ -2,12 +2,10 @@ package router
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -62,14 +60,13 @@ type call struct {
 	price     enrich.Micros
 	unpriced  bool
 	supplies  set
-	trusted   set // supplies with enough confidence
 	priced    set // supplies with an extra price
 	extra     [maxAttributes]enrich.Micros
-	forbidden atomic.Bool // by the vendor, until the operator acts
-	learned   *learned
+	promised  [maxAttributes]float64 // confidence; 0: unknown
+	learned   *learned               // outlasts the call, see [Router.Apply]
 }
 
-func newCall(rt *route, offer Call, minConfidence float64) *call {
+func newCall(rt *route, offer Call) *call {
 	c := &call{route: rt, operation: offer.Operation, kind: offer.Kind, price: offer.Price, unpriced: offer.Unpriced, learned: &learned{}}
 	for attribute, supply := range offer.Supplies {
 		bit, _ := bitOf(attribute)
@@ -78,11 +75,19 @@ func newCall(rt *route, offer Call, minConfidence float64) *call {
 		if supply.Extra > 0 {
 			c.priced = c.priced.with(bit)
 		}
-		if supply.Confidence == 0 || supply.Confidence >= minConfidence {
-			c.trusted = c.trusted.with(bit)
-		}
+		c.promised[bit] = supply.Confidence
 	}
 	return c
+}
+
+// is tells whether both are the same call, perhaps of different tables.
+func (c *call) is(other *call) bool {
+	return c.name == other.name && c.operation == other.operation && c.kind == other.kind
+}
+
+// trusted tells whether the call promises an attribute with enough confidence.
+func (c *call) trusted(bit int, enough float64) bool {
+	return c.promised[bit] == 0 || c.promised[bit] >= enough
 }
 
 // priceOf is the most that the call may charge when asked for these attributes.
@@ -171,25 +176,6 @@ var (
 func bitOf(a enrich.Attribute) (bit int, ok bool) {
 	bit, ok = attributeBits[a]
 	return bit, ok
-}
-
-// validate reports everything that is wrong with the parts.
-func (p Parts) validate() error {
-	problems := p.Config.Validate()
-	if p.Quota == nil {
-		problems = append(problems, errors.New("a router needs a quota"))
-	}
-	names := map[string]bool{}
-	for _, provider := range p.Providers {
-		if names[provider.Name] {
-			problems = append(problems, fmt.Errorf("provider %q is listed twice", provider.Name))
-		}
-		names[provider.Name] = true
-		for _, problem := range provider.validate() {
-			problems = append(problems, fmt.Errorf("provider %q: %w", provider.Name, problem))
-		}
-	}
-	return errors.Join(problems...)
 }
 
 func (p Provider) validate() (problems []error) {

@@ -2,6 +2,8 @@ package router
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -15,6 +17,8 @@ const (
 	Listed   Order = "listed"   // as configured: primary, secondary, …
 	Cheapest Order = "cheapest" // by the expected price of a wanted fact
 )
+
+func (o Order) known() bool { return o == Listed || o == Cheapest }
 
 // Config is how the router behaves. The zero Config has the defaults.
 type Config struct {
@@ -71,6 +75,21 @@ type Config struct {
 	AskBeyondSuppressed bool `yaml:"ask_beyond_suppressed"`
 	// Breaker is when a failing provider is left alone.
 	Breaker BreakerConfig `yaml:"breaker"`
+	// Plans are named ways to ask, which accounts choose among; those that choose
+	// none, or one that is not here, get what the fields above say. Default none.
+	Plans map[string]Plan `yaml:"plans"`
+}
+
+// Plan is whom to ask for some accounts, and in which order. The zero Plan is
+// what the Config says.
+type Plan struct {
+	// Providers by name, primary, secondary, …: nobody else is asked. Default:
+	// all, as they are configured.
+	Providers []string `yaml:"providers"`
+	// Order in which they are asked. Default: as Config.Order says.
+	Order Order `yaml:"order"`
+	// MinConfidence, from 0 to 1. Default: as Config.MinConfidence says.
+	MinConfidence float64 `yaml:"min_confidence"`
 }
 
 // Patience is a waiting time per lane.
@@ -152,7 +171,7 @@ func (c Config) Validate() (problems []error) {
 	report(c.RefusalsKept < 0, "refusals_kept: %d is negative", c.RefusalsKept)
 
 	c = c.WithDefaults()
-	report(c.Order != Listed && c.Order != Cheapest, "order: %q is neither %q nor %q", c.Order, Listed, Cheapest)
+	report(!c.Order.known(), "order: %q is neither %q nor %q", c.Order, Listed, Cheapest)
 	for _, field := range []struct {
 		name  string
 		value time.Duration
@@ -169,5 +188,25 @@ func (c Config) Validate() (problems []error) {
 	for _, problem := range c.Breaker.validate() {
 		problems = append(problems, fmt.Errorf("breaker.%w", problem))
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
+		for _, problem := range c.Plans[name].validate() {
+			problems = append(problems, fmt.Errorf("plans.%s.%w", name, problem))
+		}
+	}
+	return problems
+}
+
+func (p Plan) validate() (problems []error) {
+	report := func(bad bool, format string, args ...any) {
+		if bad {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+	report(p.Providers != nil && len(p.Providers) == 0, "providers: is empty, so nobody would be asked")
+	for i, provider := range p.Providers {
+		report(slices.Contains(p.Providers[:i], provider), "providers[%d]: %q is listed twice", i, provider)
+	}
+	report(p.Order != "" && !p.Order.known(), "order: %q is neither %q nor %q", p.Order, Listed, Cheapest)
+	report(p.MinConfidence < 0 || p.MinConfidence > 1, "min_confidence: %v is not between 0 and 1", p.MinConfidence)
 	return problems
 }

@@ -117,7 +117,7 @@ func TestFallback(t *testing.T) {
 					}
 					r := newRouter(t, Parts{Config: Config{AttemptTimeout: 4 * time.Second, Attempts: 2}, Providers: order, Quota: quota, Random: func() float64 { return 0 }})
 					if trouble.reason == enrich.ReasonBreakerOpen {
-						trip(r.routes[slices.IndexFunc(r.routes, func(rt *route) bool { return rt.name == "troubled" })])
+						trip(r.current.Load().routes[slices.IndexFunc(r.current.Load().routes, func(rt *route) bool { return rt.name == "troubled" })])
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 					defer cancel()
@@ -376,7 +376,7 @@ func TestHealthAndResume(t *testing.T) {
 		if health.Breaker != BreakerClosed || !slices.Equal(health.Forbidden, []string{"person"}) || health.HitRate != 1 {
 			t.Errorf("health %+v", health)
 		}
-		trip(r.routes[0])
+		trip(r.current.Load().routes[0])
 		if health = r.Health()[0]; health.Breaker != BreakerOpen || !health.OpenUntil.Equal(time.Now().Add(15*time.Second)) {
 			t.Errorf("health %+v, want open for 15s", health)
 		}

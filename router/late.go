@@ -31,7 +31,7 @@ type late struct {
 // on without it.
 func (r *ride) outlasted(s *sent) {
 	l := &late{sent: s, ride: ride{
-		walk:      &walk{Router: r.Router, ctx: s.ctx, ask: r.ask, missing: r.job.wanted},
+		walk:      &walk{Router: r.Router, table: r.table, strategy: r.strategy, ctx: s.ctx, ask: r.ask, missing: r.job.wanted},
 		progress:  &progress{call: r.call, open: r.job.wanted, failures: r.failures, job: r.job},
 		leg:       leg{wanted: r.job.wanted},
 		idleSince: r.idleSince,
@@ -137,7 +137,7 @@ type awaited struct {
 // when it must have ended.
 func (w *walk) inFlight(rt *route) (until time.Time, running bool) {
 	for _, a := range w.awaited {
-		if a.call.route == rt {
+		if a.call.name == rt.name {
 			timeout, _ := a.sent.ctx.Deadline()
 			return timeout, true
 		}
@@ -188,7 +188,7 @@ func (w *walk) take(a awaited) {
 	w.silence = cmp.Or(a.silence, w.silence)
 	w.stopped = cmp.Or(w.stopped, a.stopped)
 	for i := range w.progress {
-		if p := &w.progress[i]; p.call == a.call {
+		if p := &w.progress[i]; p.call.is(a.call) {
 			p.open &^= wanted &^ a.open
 			if a.spent != "" {
 				p.spent, p.readyAt, p.pause = a.spent, a.readyAt, a.pause

@@ -2,6 +2,7 @@ package router
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/enrichd/enrichd/enrich"
 )
@@ -43,6 +44,8 @@ func (m mean) believe(belief float64) float64 {
 // learned is what answers have taught about one call: how often it brings each
 // attribute, and how much of its price it charges. Safe for concurrent use.
 type learned struct {
+	forbidden atomic.Bool // the call, by the vendor, until the operator acts
+
 	mu      sync.Mutex
 	hits    [maxAttributes]mean
 	charged mean

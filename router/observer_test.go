@@ -99,7 +99,7 @@ func TestObserverIsToldEverything(t *testing.T) {
 			t.Errorf("the record of a person holds %v", facts)
 		}
 		told.lines = nil
-		trip(r.routes[0])
+		trip(r.current.Load().routes[0])
 		if !slices.Equal(told.lines, []string{"breaker acme open"}) {
 			t.Errorf("told %q of an open breaker", told.lines)
 		}

@@ -2,6 +2,7 @@ package router
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,26 +13,44 @@ import (
 // that it is not sent again. It keeps hashes, no addresses, and at most so many;
 // the oldest make room. Safe for concurrent use.
 type refusals struct {
-	keep time.Duration
 	seed maphash.Seed
 
 	mu    sync.Mutex
+	keep  time.Duration
 	until map[uint64]time.Time
 	ring  []uint64 // in the order they came
 	next  int      // place of the oldest once the ring is full
 }
 
-func newRefusals(keep time.Duration, most int) *refusals {
-	return &refusals{keep: keep, seed: maphash.MakeSeed(), until: map[uint64]time.Time{}, ring: make([]uint64, 0, most)}
+// newRefusals remembers nothing before apply says for how long.
+func newRefusals() *refusals {
+	return &refusals{seed: maphash.MakeSeed(), until: map[uint64]time.Time{}}
+}
+
+// apply changes for how long refusals are kept from now on, and how many at
+// most.
+func (r *refusals) apply(keep time.Duration, most int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keep = keep
+	if most == cap(r.ring) {
+		return
+	}
+	oldest := slices.Concat(r.ring[r.next:], r.ring[:r.next])
+	surplus := max(0, len(oldest)-most)
+	for _, hash := range oldest[:surplus] {
+		delete(r.until, hash)
+	}
+	r.ring, r.next = append(make([]uint64, 0, most), oldest[surplus:]...), 0
 }
 
 func (r *refusals) add(provider string, subject enrich.Subject) {
-	if r.keep < 0 {
-		return
-	}
 	hash := r.hash(provider, subject)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.keep < 0 || cap(r.ring) == 0 {
+		return
+	}
 	_, known := r.until[hash]
 	r.until[hash] = time.Now().Add(r.keep)
 	switch {

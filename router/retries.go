@@ -16,10 +16,19 @@ type retryBudget struct {
 
 // newRetryBudget makes a budget; a negative ratio allows no repeat.
 func newRetryBudget(ratio float64) *retryBudget {
+	b := &retryBudget{left: mostRetries}
+	b.apply(ratio)
+	return b
+}
+
+// apply changes the ratio; what is in hand stays.
+func (b *retryBudget) apply(ratio float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ratio = max(ratio, 0)
 	if ratio < 0 {
-		return &retryBudget{}
+		b.left = 0
 	}
-	return &retryBudget{ratio: ratio, left: mostRetries}
 }
 
 // firstCall adds a first call's share.

@@ -257,7 +257,7 @@ func (r *ride) close(do reaction) {
 		r.debug("paused", r.call, slog.String("reason", string(do.pause)), slog.Time("until", do.until))
 	}
 	if do.forbid {
-		r.call.forbidden.Store(true)
+		r.call.learned.forbidden.Store(true)
 		do.pause = enrich.PausedByScope
 	}
 	if do.remember {

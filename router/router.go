@@ -21,10 +21,13 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -48,35 +51,24 @@ type Parts struct {
 
 // Router finds facts by asking providers. It is safe for concurrent use.
 type Router struct {
-	config   Config
+	current  atomic.Pointer[table]
+	applying sync.Mutex // serializes Apply
 	quota    Quota
 	observer Observer
 	log      *slog.Logger
 	random   func() float64
-	routes   []*route
 	refusals *refusals
 	late     lates
 }
 
 var _ enrich.Finder = (*Router)(nil)
 
-// route is the guarded way to one provider: what it can be asked, and what the
-// router has learned of it.
-type route struct {
-	name    string
-	vendor  vendor
-	calls   []*call
-	breaker *breaker
-	retries *retryBudget
-}
-
 // New makes a router. The error joins everything that is wrong with the parts.
 func New(parts Parts) (*Router, error) {
-	if err := parts.validate(); err != nil {
-		return nil, err
+	if parts.Quota == nil {
+		return nil, errors.Join(errors.New("a router needs a quota"), validate(parts.Config, parts.Providers))
 	}
 	r := &Router{
-		config:   parts.Config.WithDefaults(),
 		quota:    parts.Quota,
 		observer: parts.Observer,
 		log:      parts.Log,
@@ -91,43 +83,16 @@ func New(parts Parts) (*Router, error) {
 	if r.random == nil {
 		r.random = rand.Float64
 	}
-	r.refusals = newRefusals(r.config.RememberRefusals, r.config.RefusalsKept)
-	for _, provider := range parts.Providers {
-		r.routes = append(r.routes, r.newRoute(provider))
+	r.refusals = newRefusals()
+	r.current.Store(&table{})
+	if err := r.Apply(parts.Config, parts.Providers); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Router) newRoute(provider Provider) *route {
-	timeout := provider.Timeout
-	if timeout == 0 {
-		timeout = r.config.AttemptTimeout
-	}
-	rt := &route{
-		name:    provider.Name,
-		vendor:  vendor{Provider: provider.Lookup, timeout: timeout, pause: provider.Pause},
-		retries: newRetryBudget(r.config.RetryRatio),
-	}
-	if rt.vendor.pause == 0 {
-		rt.vendor.pause = r.config.Pause
-	}
-	rt.breaker = newBreaker(r.config.Breaker, timeout, r.random(), func(c change) {
-		r.log.Warn("breaker changed", "provider", rt.name, "state", string(c.state))
-		r.observer.BreakerChanged(rt.name, c.state)
-		if c.state == BreakerOpen && !c.hinted {
-			// A pause is shared: it spares the other replicas the same failures,
-			// and refuses those who wait for a token.
-			r.quota.Pause(rt.name, c.until, enrich.PausedByBreaker)
-		}
-	})
-	for _, offer := range provider.Calls {
-		rt.calls = append(rt.calls, newCall(rt, offer, r.config.MinConfidence))
-	}
-	return rt
-}
-
 // Sources lists the providers that can supply an attribute to an account, in
-// the listed order.
+// the listed order of its plan.
 func (r *Router) Sources(account enrich.Account, a enrich.Attribute) []string {
 	return r.sources(account, a, func(enrich.Micros) bool { return true })
 }
@@ -143,7 +108,7 @@ func (r *Router) sources(account enrich.Account, a enrich.Attribute, at func(ext
 		return nil
 	}
 	var names []string
-	for _, rt := range r.routes {
+	for _, rt := range r.current.Load().planOf(account).routes {
 		if mayAsk(account.Providers, rt.name) && rt.supplies(a, at) {
 			names = append(names, rt.name)
 		}
@@ -186,16 +151,15 @@ func (r *Router) Find(ctx context.Context, ask enrich.Ask) enrich.Found {
 // Resume lets a provider be called again whose credentials, plan or credits the
 // operator has put right.
 func (r *Router) Resume(provider string) error {
-	for _, rt := range r.routes {
-		if rt.name == provider {
-			for _, c := range rt.calls {
-				c.forbidden.Store(false)
-			}
-			r.quota.Resume(provider)
-			return nil
-		}
+	rt := r.current.Load().route(provider)
+	if rt == nil {
+		return fmt.Errorf("no provider is named %q", provider)
 	}
-	return fmt.Errorf("no provider is named %q", provider)
+	for _, c := range rt.calls {
+		c.learned.forbidden.Store(false)
+	}
+	r.quota.Resume(provider)
+	return nil
 }
 
 // Health is what the router knows about one provider.
@@ -215,12 +179,12 @@ type Health struct {
 // Health reports about every provider, in the listed order.
 func (r *Router) Health() []Health {
 	var all []Health
-	for _, rt := range r.routes {
+	for _, rt := range r.current.Load().routes {
 		health := Health{Provider: rt.name}
 		health.Breaker, health.OpenUntil = rt.breaker.current()
 		var rate mean
 		for _, c := range rt.calls {
-			if c.forbidden.Load() {
+			if c.learned.forbidden.Load() {
 				health.Forbidden = append(health.Forbidden, c.operation)
 			}
 			rate.add(c.learned.overall())

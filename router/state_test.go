@@ -40,7 +40,8 @@ func TestRetriesStayARatio(t *testing.T) {
 
 func TestRefusalsAreRememberedForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRefusals(time.Hour, 10)
+		r := newRefusals()
+		r.apply(time.Hour, 10)
 		anna, ben := subjectOf(t, "anna"), subjectOf(t, "ben")
 		r.add("acme", anna)
 		for _, c := range []struct {
@@ -56,12 +57,17 @@ func TestRefusalsAreRememberedForAWhile(t *testing.T) {
 		if r.has("acme", anna, time.Now()) {
 			t.Error("an hour is over")
 		}
-		newRefusals(-1, 10).add("acme", anna) // remembers nothing
+		r.apply(-1, 10)
+		r.add("acme", anna)
+		if r.has("acme", anna, time.Now()) {
+			t.Error("nothing is to be remembered")
+		}
 	})
 }
 
 func TestRefusalsAreBounded(t *testing.T) {
-	r := newRefusals(time.Hour, 100)
+	r := newRefusals()
+	r.apply(time.Hour, 100)
 	for i := range 1000 {
 		r.add("acme", subjectOf(t, fmt.Sprintf("caller%d", i)))
 		r.add("acme", subjectOf(t, fmt.Sprintf("caller%d", i))) // twice is once

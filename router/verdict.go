@@ -19,7 +19,7 @@ func (r *ride) learn(reply providers.Reply) {
 		stated = stated.with(bit)
 		if fact.State == enrich.StateValue {
 			found = found.with(bit)
-			if fact.Confidence >= r.config.MinConfidence {
+			if fact.Confidence >= r.minConfidence {
 				r.missing = r.missing.without(bit)
 			}
 		}

@@ -13,6 +13,8 @@ import (
 // walk is one Find under way. One goroutine owns it.
 type walk struct {
 	*Router
+	*table
+	*strategy
 	ctx       context.Context
 	ask       enrich.Ask
 	deadline  time.Time      // of the last call
@@ -57,11 +59,12 @@ type progress struct {
 const timeToAnswer = 20 * time.Millisecond
 
 func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
-	w := &walk{Router: r, ctx: ctx, ask: ask}
+	table := r.current.Load()
+	w := &walk{Router: r, table: table, strategy: table.planOf(ask.Account), ctx: ctx, ask: ask}
 	now := time.Now()
 	deadline, _ := ctx.Deadline()
 	w.deadline = deadline.Add(-min(timeToAnswer, deadline.Sub(now)/10))
-	for _, rt := range r.routes {
+	for _, rt := range w.strategy.routes {
 		barred := ""
 		if r.refusals.has(rt.name, ask.Subject, now) {
 			barred = string(enrich.InvalidInput)
@@ -70,7 +73,7 @@ func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
 		for _, c := range rt.calls {
 			if c.kind == ask.Subject.Kind() {
 				p := progress{call: c, spent: barred}
-				p.sort(ask, permitted)
+				p.sort(ask, permitted, w.minConfidence)
 				w.progress = append(w.progress, p)
 			}
 		}
@@ -86,7 +89,7 @@ func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
 }
 
 // sort puts each need that the call can supply into its set.
-func (p *progress) sort(ask enrich.Ask, permitted bool) {
+func (p *progress) sort(ask enrich.Ask, permitted bool, minConfidence float64) {
 	for _, need := range ask.Needs {
 		bit, ok := bitOf(need.Attribute)
 		if !ok || !p.call.supplies.has(bit) || !slices.Contains(need.Sources, p.call.name) {
@@ -95,7 +98,7 @@ func (p *progress) sort(ask enrich.Ask, permitted bool) {
 		switch {
 		case !permitted || !mayAsk(ask.Account.Attributes, need.Attribute):
 			p.denied = p.denied.with(bit)
-		case !p.call.trusted.has(bit):
+		case !p.call.trusted(bit, minConfidence):
 			p.doubtful = p.doubtful.with(bit)
 		default:
 			p.open = p.open.with(bit)
@@ -111,7 +114,7 @@ func (w *walk) plan() plan {
 		latest:   w.deadline.Add(-w.config.MinAttempt),
 		missing:  w.missing,
 		patience: w.config.Patience.In(w.ask.Lane),
-		cheapest: w.config.Order == Cheapest,
+		cheapest: w.order == Cheapest,
 		purse:    w.ask.Purse,
 	}
 	if w.ctx.Err() != nil {
@@ -138,7 +141,7 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 	switch {
 	case s.can()&c.missing == 0 || s.barred != "":
 		return s
-	case p.call.forbidden.Load():
+	case p.call.learned.forbidden.Load():
 		s.barred = string(enrich.Forbidden)
 		return s
 	}
