@@ -81,14 +81,14 @@ type Config struct {
 }
 
 // Plan is whom to ask for some accounts, and in which order. The zero Plan is
-// what the Config says.
+// what the Config says without it.
 type Plan struct {
 	// Providers by name, primary, secondary, …: nobody else is asked. Default:
 	// all, as they are configured.
 	Providers []string `yaml:"providers"`
-	// Order in which they are asked. Default: as Config.Order says.
+	// Order in which they are asked. Default: as `order` of the router says.
 	Order Order `yaml:"order"`
-	// MinConfidence, from 0 to 1. Default: as Config.MinConfidence says.
+	// MinConfidence, from 0 to 1. Default: as `min_confidence` of the router says.
 	MinConfidence float64 `yaml:"min_confidence"`
 }
 
