@@ -32,9 +32,10 @@ var mayImport = map[string][]string{
 	"router":    {"enrich", "email", "providers", "quota"},
 	"server":    {"enrich", "proto"},
 	"providers": {"enrich", "email", "proto"},
-	"config":    {"email", "enrich", "cache", "quota", "router", "providers", "server"},
+	"config":    {"email", "enrich", "cache", "quota", "router", "providers", "server", "telemetry"},
 	"redisconn": {},
 	"accounts":  {"enrich"},
+	"telemetry": {"enrich", "cache", "quota", "router"},
 	"app":       anything,
 	"cmd":       anything,
 	"examples":  {"proto"},
@@ -49,6 +50,8 @@ var onlyIn = map[string][]string{
 	"github.com/redis/go-redis/v9":      {"cache", "quota", "redisconn", "privacy", "idempotency"},
 	"golang.org/x/time/rate":            {"quota", "loadtest"},
 	"github.com/sony/gobreaker/v2":      {"router", "cache"},
+	"github.com/prometheus":             {"telemetry"},
+	"go.opentelemetry.io/otel/sdk":      {"telemetry"},
 	"testing":                           {"cache/redistest"},
 }
 

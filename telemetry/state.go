@@ -1,0 +1,163 @@
+package telemetry
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/enrichd/enrichd/cache"
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/quota"
+	"github.com/enrichd/enrichd/router"
+)
+
+// Sources are asked when Prometheus asks. They are called from any goroutine
+// and must not wait; those that are nil are left out.
+type Sources struct {
+	Cache  func() cache.Stats
+	Quota  func() []quota.State
+	Routes func() []router.Health
+	// StateFailures is how often the file of quotas could not be written.
+	StateFailures func() uint64
+}
+
+// Watch has the sources asked from now on, instead of earlier ones.
+func (m *Metrics) Watch(sources Sources) { m.sources.Store(&sources) }
+
+// breakerStates are the numbers of breaker_state.
+var breakerStates = map[router.BreakerState]float64{router.BreakerClosed: 0, router.BreakerHalfOpen: 1, router.BreakerOpen: 2}
+
+// described is a metric whose value is looked up when it is asked for.
+type described struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+}
+
+func counted(name, help string, labels ...string) described {
+	return described{prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil), prometheus.CounterValue}
+}
+
+func measured(name, help string, labels ...string) described {
+	return described{prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil), prometheus.GaugeValue}
+}
+
+// The metrics that are looked up.
+var (
+	cacheLookups  = counted("cache_lookups_total", "Recalls by tier and whether it knew.", "tier", "result")
+	cacheFailures = counted("cache_redis_failures_total", "Calls to the cache's Redis that failed or were not tried because it is away.")
+	cacheGaps     = counted("cache_gaps_total", "Times that messages of other replicas may have been lost.")
+	cacheLeases   = counted("cache_leases_total", "Subjects that this replica alone might ask vendors about, and those without that right.", "result")
+	cacheWaiting  = measured("cache_writes_waiting", "Writes that Redis has yet to be told.")
+	cacheLost     = counted("cache_writes_lost_total", "Writes to Redis that were given up.")
+	cacheRefused  = counted("cache_refused_total", "Values under our keys that are no entries, by why.", "reason")
+	cacheTurned   = counted("cache_memory_refusals_total", "Entries that memory did not take, by why.", "reason")
+	cacheBytes    = measured("cache_memory_bytes", "What the memory tier is taken to hold.")
+
+	providerTokens  = measured("provider_tokens", "What is left of a provider's limit.", "provider", "window")
+	providerLimit   = measured("provider_limit", "What a provider's limit allows.", "provider", "window")
+	providerPaused  = measured("provider_paused", "1 while a provider may not be called at all, by why.", "provider", "reason")
+	providerWaiting = measured("provider_waiting", "Calls that wait for a token.", "provider", "lane")
+	providerRunning = measured("provider_running", "Calls under way.", "provider")
+	providerAlone   = measured("provider_alone", "1 while this replica keeps a provider's quota without the Redis it is shared through.", "provider")
+	providerHits    = measured("provider_hit_ratio", "Learned share of wanted attributes that a provider knows.", "provider")
+	breakerState    = measured("breaker_state", "A provider's breaker: 0 closed, 1 half-open, 2 open.", "provider")
+	stateFailures   = counted("state_file_failures_total", "Times that the file of quotas could not be written.")
+
+	logLines   = counted("log_lines_total", "Lines logged, by level.", "level")
+	logLost    = counted("log_lines_lost_total", "Lines that could not be written.")
+	traceSpans = counted("trace_spans_total", "Spans of traced requests, by what became of them.", "result")
+)
+
+// state looks up metrics when Prometheus asks.
+type state struct {
+	metrics *Metrics
+	log     *lines
+}
+
+// Describe lists the metrics that are looked up.
+func (s *state) Describe(descs chan<- *prometheus.Desc) {
+	for _, d := range []described{
+		cacheLookups, cacheFailures, cacheGaps, cacheLeases, cacheWaiting, cacheLost, cacheRefused, cacheTurned, cacheBytes,
+		providerTokens, providerLimit, providerPaused, providerWaiting, providerRunning, providerAlone, providerHits, breakerState, stateFailures,
+		logLines, logLost, traceSpans,
+	} {
+		descs <- d.desc
+	}
+}
+
+// sink takes looked-up values.
+type sink chan<- prometheus.Metric
+
+func (s sink) put(d described, value float64, labels ...string) {
+	s <- prometheus.MustNewConstMetric(d.desc, d.kind, value, labels...)
+}
+
+// Collect looks the metrics up.
+func (s *state) Collect(metrics chan<- prometheus.Metric) {
+	to := sink(metrics)
+	to.put(logLines, float64(s.log.warnings.Load()), "warn")
+	to.put(logLines, float64(s.log.errors.Load()), "error")
+	to.put(logLost, float64(s.log.lost.Load()))
+	spans := s.metrics.spans
+	to.put(traceSpans, float64(spans.ended.Load()), "ended")
+	to.put(traceSpans, float64(spans.sent.Load()), "sent")
+	to.put(traceSpans, float64(spans.failed.Load()), "failed")
+
+	sources := s.metrics.sources.Load()
+	if sources == nil {
+		return
+	}
+	if sources.Cache != nil {
+		to.cache(sources.Cache())
+	}
+	if sources.Quota != nil {
+		for _, provider := range sources.Quota() {
+			to.quota(provider)
+		}
+	}
+	if sources.Routes != nil {
+		for _, route := range sources.Routes() {
+			to.put(breakerState, breakerStates[route.Breaker], route.Provider)
+			to.put(providerHits, route.HitRate, route.Provider)
+		}
+	}
+	if sources.StateFailures != nil {
+		to.put(stateFailures, float64(sources.StateFailures()))
+	}
+}
+
+func (s sink) cache(stats cache.Stats) {
+	s.put(cacheLookups, float64(stats.MemoryHits), string(enrich.MemoryTier), "hit")
+	s.put(cacheLookups, float64(stats.RedisHits+stats.Misses), string(enrich.MemoryTier), "miss")
+	s.put(cacheLookups, float64(stats.RedisHits), string(enrich.RedisTier), "hit")
+	s.put(cacheLookups, float64(stats.Misses), string(enrich.RedisTier), "miss")
+	s.put(cacheFailures, float64(stats.RedisFailures))
+	s.put(cacheGaps, float64(stats.Gaps))
+	s.put(cacheLeases, float64(stats.Leased), "leased")
+	s.put(cacheLeases, float64(stats.Unleased), "without")
+	s.put(cacheWaiting, float64(stats.Waiting))
+	s.put(cacheLost, float64(stats.Lost))
+	for reason, count := range stats.Refused {
+		s.put(cacheRefused, float64(count), string(reason))
+	}
+	s.put(cacheTurned, float64(stats.MemoryDropped), "dropped")
+	s.put(cacheTurned, float64(stats.MemoryRejected), "rejected")
+	s.put(cacheBytes, float64(stats.MemoryBytes))
+}
+
+func (s sink) quota(provider quota.State) {
+	for _, level := range provider.Limits {
+		s.put(providerTokens, float64(level.Left), provider.Provider, level.Name)
+		s.put(providerLimit, float64(level.Amount), provider.Provider, level.Name)
+	}
+	if provider.Pause.Reason != "" {
+		s.put(providerPaused, 1, provider.Provider, string(provider.Pause.Reason))
+	}
+	for lane, waiting := range provider.Waiting {
+		s.put(providerWaiting, float64(waiting), provider.Provider, string(lane))
+	}
+	s.put(providerRunning, float64(provider.Running), provider.Provider)
+	alone := 0.0
+	if !provider.Alone.IsZero() {
+		alone = 1
+	}
+	s.put(providerAlone, alone, provider.Provider)
+}
