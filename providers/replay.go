@@ -108,7 +108,7 @@ func replay(definition *engine.Definition, one ReplayCase, trace *engine.Trace) 
 	for _, secret := range definition.Secrets() {
 		credentials[secret] = "replayed"
 	}
-	vendor := newVendor(ProviderConfig{Credentials: credentials}, definition, nil, nil)
+	vendor := newVendor(ProviderConfig{Credentials: credentials}, definition, nil)
 	vendor.tokens, vendor.replayed, vendor.trace = nil, true, trace // signing is not replayed
 	if one.Now.IsZero() {
 		one.Now = time.Now()

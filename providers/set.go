@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,9 +14,11 @@ import (
 	"github.com/enrichd/enrichd/providers/engine"
 )
 
-// Set is the configured providers in their order.
+// Set is the configured providers in their order. It does not change; [Set.Reload]
+// makes another one.
 type Set struct {
 	vendors []*Vendor
+	options Options
 }
 
 // Options are what a Set is built with besides its Config.
@@ -29,7 +31,15 @@ type Options struct {
 // New builds the configured providers. The error joins everything that is wrong
 // with the configuration and the definitions in it.
 func New(config Config, options Options) (*Set, error) {
-	var set Set
+	return (&Set{options: options}).Reload(config)
+}
+
+// Reload builds the providers of another configuration, with the same options.
+// Those of which nothing has changed, their definitions included, are the same
+// [Vendor]s in both; of the others connections stay where they lead the same
+// way.
+func (s *Set) Reload(config Config) (*Set, error) {
+	next := &Set{options: s.options}
 	var problems []error
 	proxy, err := proxyURL(config.Proxy)
 	if err != nil {
@@ -37,22 +47,50 @@ func New(config Config, options Options) (*Set, error) {
 	}
 	library := NewLibrary(config.Folder)
 	for i, listed := range config.List {
-		vendor, err := listed.vendor(library, func(allowPrivate bool) *http.Client {
-			return newClient(options.Dial, proxy, allowPrivate)
-		})
+		vendor, err := listed.vendor(library)
 		switch {
 		case err != nil:
 			problems = append(problems, fmt.Errorf("list[%d]: %w", i, err))
-		case set.Vendor(vendor.name) != nil:
+		case next.Vendor(vendor.name) != nil:
 			problems = append(problems, fmt.Errorf("list[%d]: name: %q is taken by an earlier provider", i, vendor.name))
 		default:
-			set.vendors = append(set.vendors, vendor)
+			next.vendors = append(next.vendors, s.connected(vendor, proxy))
 		}
 	}
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
-	return &set, nil
+	return next, nil
+}
+
+// connected returns the vendor with a client, or that of s if nothing about it
+// has changed.
+func (s *Set) connected(vendor *Vendor, proxy *url.URL) *Vendor {
+	way := way{allowPrivate: vendor.config.AllowPrivate}
+	if proxy != nil {
+		way.proxy = proxy.String()
+	}
+	before := s.Vendor(vendor.name)
+	switch {
+	case before == nil || before.way != way:
+		vendor.client = newClient(s.options.Dial, proxy, way.allowPrivate)
+	case before.definition.Same(vendor.definition) && reflect.DeepEqual(before.config, vendor.config):
+		return before
+	default:
+		vendor.client = before.client
+	}
+	vendor.way = way
+	return vendor
+}
+
+// Retire lets go of what next does not use any more. Look-ups under way in s go
+// on; their connections are closed when they have ended.
+func (s *Set) Retire(next *Set) {
+	for _, vendor := range s.vendors {
+		if same := next.Vendor(vendor.name); same == nil || same.client != vendor.client {
+			vendor.close()
+		}
+	}
 }
 
 func proxyURL(text string) (*url.URL, error) {
@@ -67,7 +105,8 @@ func proxyURL(text string) (*url.URL, error) {
 }
 
 // vendor builds one provider, reporting everything that is wrong with it.
-func (c ProviderConfig) vendor(library Library, client func(allowPrivate bool) *http.Client) (*Vendor, error) {
+// It has no client yet.
+func (c ProviderConfig) vendor(library Library) (*Vendor, error) {
 	if c.Definition == "" {
 		return nil, errors.New("definition: is missing")
 	}
@@ -83,7 +122,7 @@ func (c ProviderConfig) vendor(library Library, client func(allowPrivate bool) *
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
-	vendor := newVendor(c, definition, base, client(c.AllowPrivate))
+	vendor := newVendor(c, definition, base)
 	if len(vendor.calls) == 0 {
 		return nil, errors.New("it offers no call: settings that its calls need are missing, or attributes excludes all that they supply")
 	}

@@ -24,6 +24,7 @@ type Vendor struct {
 	limits     []enrich.Limit
 	pricing    engine.Pricing
 	client     *http.Client
+	way        way
 	tokens     *tokens // nil: the vendor uses none
 	replayed   bool    // its answers were recorded
 	trace      *engine.Trace
@@ -31,6 +32,12 @@ type Vendor struct {
 }
 
 var _ Provider = (*Vendor)(nil)
+
+// way is what connections of one client have in common.
+type way struct {
+	proxy        string
+	allowPrivate bool
+}
 
 // Call is one kind of look-up that a provider offers, as far as choosing among
 // providers needs to know.
@@ -57,9 +64,9 @@ type Supply struct {
 	Extra enrich.Micros
 }
 
-func newVendor(config ProviderConfig, definition *engine.Definition, base *url.URL, client *http.Client) *Vendor {
+func newVendor(config ProviderConfig, definition *engine.Definition, base *url.URL) *Vendor {
 	v := &Vendor{
-		name: cmp.Or(config.Name, definition.Name), definition: definition, config: config, base: base, client: client,
+		name: cmp.Or(config.Name, definition.Name), definition: definition, config: config, base: base,
 		timeout: cmp.Or(config.Timeout, definition.Timeout), maxAnswer: cmp.Or(config.MaxAnswerBytes, definition.MaxAnswer),
 		limits: config.Limits, settings: map[string]string{},
 		pricing: engine.Pricing{Credit: map[string]float64{}, Plan: config.Plan},

@@ -13,6 +13,7 @@
 package engine
 
 import (
+	"crypto/sha256"
 	"net/url"
 	"slices"
 	"time"
@@ -40,6 +41,7 @@ type Definition struct {
 	MaxAnswer int64
 
 	file         string
+	digest       [sha256.Size]byte // of the file's text
 	baseURL      *url.URL
 	secrets      []string
 	settings     map[string]string // defaults
@@ -262,6 +264,11 @@ func (s *Step) supplies(a enrich.Attribute) bool {
 
 // File is the file that the definition was read from.
 func (d *Definition) File() string { return d.file }
+
+// Same tells whether both were read from the same text of the same file.
+func (d *Definition) Same(other *Definition) bool {
+	return d.file == other.file && d.digest == other.digest
+}
 
 // Rules returns all rules of all calls, each once.
 func (d *Definition) Rules() []*Rule {

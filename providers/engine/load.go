@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -29,6 +30,7 @@ func Load(file string, data []byte) (*Definition, error) {
 	if len(r.problems) > 0 {
 		return nil, r.problems.sorted()
 	}
+	definition.digest = sha256.Sum256(data)
 	return definition, nil
 }
 
