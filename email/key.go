@@ -62,3 +62,21 @@ func (k Key) Reveal() string {
 	}
 	return addressKeyVersion + ":" + string(ProfileNone) + ":" + f.text
 }
+
+// Forms returns what the key stands for whatever the profile is: the exact
+// address, and the one that the consumer profile folds it to, which is the same
+// where there is nothing to fold. Of a company both are the domain. What must
+// outlive a change of the profile or of the keys' version is remembered under
+// both. An address is personal data: hash it before it leaves the process. The
+// zero Key has "".
+func (k Key) Forms() (exact, folded string) {
+	if k.f == nil {
+		return "", ""
+	}
+	f := *k.f
+	if f.at == noAt {
+		return f.text, f.text
+	}
+	local, domain := fold(f.text[:f.at], f.text[f.at+1:])
+	return f.text, local + "@" + domain
+}

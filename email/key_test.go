@@ -73,3 +73,29 @@ func TestKeysOfDomains(t *testing.T) {
 		t.Error("no domain has a key")
 	}
 }
+
+// TestFormsDoNotDependOnTheProfile compares what both profiles say of an
+// address.
+func TestFormsDoNotDependOnTheProfile(t *testing.T) {
+	for raw, want := range map[string]string{
+		"J.Doe+list@GoogleMail.com": "j.doe+list@googlemail.com jdoe@gmail.com",
+		"ada+x@orchard.example":     "ada+x@orchard.example ada+x@orchard.example",
+	} {
+		for _, profile := range []Profile{ProfileNone, ProfileConsumer} {
+			a, err := newNormalizer(t, Config{Fold: profile}).Normalize(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if exact, folded := a.Key().Forms(); exact+" "+folded != want {
+				t.Errorf("%s: %s %s, want %s", profile, exact, folded, want)
+			}
+		}
+	}
+	company, err := NormalizeDomain("www.orchard.example")
+	if exact, folded := company.Key().Forms(); err != nil || exact != "orchard.example" || folded != exact {
+		t.Errorf("a company: %s %s, %v", exact, folded, err)
+	}
+	if exact, folded := (Key{}).Forms(); exact != "" || folded != "" {
+		t.Errorf("no key: %s %s", exact, folded)
+	}
+}
