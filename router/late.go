@@ -152,20 +152,34 @@ func (w *walk) await() {
 	sleep(ctx, time.Until(w.deadline))
 }
 
-// untilNews returns the walk's context, which also ends when an awaited call
-// has: what that brought may spare the call that is waited for.
+// untilNews returns the walk's context, which also ends when there is reason to
+// plan again: an awaited call has ended, and what it brought may spare the one
+// that is waited for; or the look-up has become urgent.
 func (w *walk) untilNews() (ctx context.Context, release func()) {
-	if len(w.awaited) == 0 {
+	if len(w.awaited) == 0 && w.ask.Raised == nil {
 		return w.ctx, func() {}
 	}
-	ctx, release = context.WithCancel(w.ctx)
+	ctx, cancel := context.WithCancel(w.ctx)
 	for _, a := range w.awaited {
 		if a.over.Err() != nil {
-			release()
+			cancel()
 		}
-		context.AfterFunc(a.over, release)
+		context.AfterFunc(a.over, cancel)
 	}
-	return ctx, release
+	if w.ask.Raised == nil {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(w.ask.Raised, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// rise puts the walk into the interactive lane once somebody waits there for it.
+// The age of its wait in the other lane is no claim to be served before those who
+// wait there already.
+func (w *walk) rise() {
+	if w.ask.Raised != nil && w.ask.Raised.Err() != nil {
+		w.ask.Lane, w.ask.Raised = enrich.Interactive, nil
+	}
 }
 
 // takeIn takes in what has become of the awaited calls, as if this walk had

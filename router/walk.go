@@ -108,6 +108,7 @@ func (p *progress) sort(ask enrich.Ask, permitted bool, minConfidence float64) {
 
 // plan looks at where every call stands and decides.
 func (w *walk) plan() plan {
+	w.rise()
 	w.takeIn()
 	c := circumstances{
 		now:      time.Now(),

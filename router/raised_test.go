@@ -1,0 +1,76 @@
+package router
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// TestARaisedLookUpMovesToTheInteractiveLane has a bulk look-up wait behind a
+// hundred others until an interactive caller joins it.
+func TestARaisedLookUpMovesToTheInteractiveLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acme := scriptedVendor("acme", "hit times 1000")
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme)}, Quota: newQuota(t, map[string][]enrich.Limit{"acme": {bucket(1, time.Second)}})})
+		var others sync.WaitGroup
+		ctx, leave := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer others.Wait()
+		defer leave()
+		for range 100 {
+			others.Go(func() {
+				ask := titleAsk(t, "import", "acme")
+				ask.Lane = enrich.Bulk
+				r.Find(ctx, ask)
+			})
+		}
+		synctest.Wait()
+
+		raised, raise := context.WithCancel(context.Background())
+		defer raise()
+		ask := titleAsk(t, "anna", "acme")
+		ask.Lane, ask.Raised = enrich.Bulk, raised
+		done := make(chan enrich.Found, 1)
+		go func() { done <- r.Find(ctx, ask) }()
+		time.Sleep(10 * time.Second)
+		select {
+		case <-done:
+			t.Fatal("a bulk look-up passed by those who came before it")
+		default:
+		}
+		start := time.Now()
+		raise()
+		if found := <-done; len(found.Failed) > 0 {
+			t.Errorf("failed: %v", found.Failed)
+		}
+		if waited := time.Since(start); waited > 2500*time.Millisecond {
+			t.Errorf("waited %s for the next call of one a second", waited)
+		}
+	})
+}
+
+// TestARaisedLookUpIsLessPatient has it leave a provider that bulk would wait
+// for.
+func TestARaisedLookUpIsLessPatient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acme, bolt := scriptedVendor("acme", "hit"), scriptedVendor("bolt", "hit")
+		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		quota.Pause("acme", time.Now().Add(10*time.Second), enrich.PausedByHint)
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
+		raised, raise := context.WithCancel(context.Background())
+		time.AfterFunc(3*time.Second, raise)
+		ask := titleAsk(t, "anna", "acme", "bolt")
+		ask.Lane, ask.Raised = enrich.Bulk, raised
+		start := time.Now()
+		found := r.Find(t.Context(), ask)
+		if took := time.Since(start); took < 3*time.Second || took > 4*time.Second || len(found.Failed) > 0 {
+			t.Errorf("found %v after %s, want the other provider's answer after 3s", found.Failed, took)
+		}
+		if len(found.Attempts) != 1 || found.Attempts[0].Provider != "bolt" {
+			t.Errorf("attempts = %+v", found.Attempts)
+		}
+	})
+}
