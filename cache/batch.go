@@ -12,78 +12,113 @@ import (
 // batchSize is how many subjects Redis is asked about at once.
 const batchSize = 100
 
-// Recalled is what is remembered about one subject, and the tier that knew it.
-type Recalled struct {
-	Record enrich.Record
-	Tier   enrich.Tier
-}
-
-// RecallAll recalls many subjects as Recall does, in the order of the keys.
-// What memory lacks is asked of Redis together: one round trip for each hundred
-// subjects and server.
-func (c *Cache) RecallAll(ctx context.Context, keys []email.Key) []Recalled {
-	recalled := make([]Recalled, len(keys))
-	var missing []int
-	var tags []tag
+// RecallAll recalls many subjects, in the order of the keys. What memory lacks,
+// or has not heard of for too long, is asked of Redis together: one round trip
+// for each hundred subjects and server.
+func (c *Cache) RecallAll(ctx context.Context, keys []email.Key) []enrich.Recalled {
+	recalled := make([]enrich.Recalled, len(keys))
+	var asked []asked
 	for i, key := range keys {
 		if key.IsZero() {
 			continue
 		}
 		t := c.tagger.tag(key)
-		if c.memory.recall(ctx, t) == nil {
-			missing, tags = append(missing, i), append(tags, t)
+		near, current := c.near(ctx, t)
+		if current {
+			recalled[i] = c.recalled(near, c.memory.name())
 			continue
 		}
-		recalled[i].Record, recalled[i].Tier = c.recall(ctx, t)
-		c.stats.recalled(recalled[i].Tier)
+		asked = append(asked, askedOf(i, t, near))
 	}
-	for at, found := range c.recallShared(ctx, tags) {
-		if record := c.read(found); !record.IsEmpty() {
-			recalled[missing[at]] = Recalled{Record: record, Tier: c.shared.name()}
+	c.recallShared(ctx, asked)
+	for _, a := range asked {
+		by := c.shared.name()
+		if a.near != nil {
+			by = c.memory.name()
 		}
-		c.stats.recalled(recalled[missing[at]].Tier)
+		recalled[a.place] = c.recalled(a.found, by)
 	}
 	return recalled
 }
 
-// recallShared recalls from Redis into memory, nil for what is in neither.
-func (c *Cache) recallShared(ctx context.Context, tags []tag) []*entry {
-	found := make([]*entry, len(tags))
+// recalled counts a recall and returns what the entry says, nothing for nil.
+func (c *Cache) recalled(e *entry, by enrich.Tier) (known enrich.Recalled) {
+	if known.Record = c.read(e); !known.Record.IsEmpty() {
+		known.Tier = by
+	}
+	c.stats.recalled(known.Tier)
+	return known
+}
+
+// near returns what memory keeps about a subject, and whether that may be used
+// without asking Redis.
+func (c *Cache) near(ctx context.Context, t tag) (e *entry, current bool) {
+	e = c.memory.recall(ctx, t)
+	return e, e != nil && (c.remote == nil || c.remote.current(e))
+}
+
+// asked is a subject that Redis is asked about.
+type asked struct {
+	place int // among the keys
+	tag   tag
+	near  *entry // what memory has, nil for nothing
+	found *entry // what both have
+}
+
+func askedOf(place int, t tag, near *entry) asked {
+	return asked{place: place, tag: t, near: near, found: near}
+}
+
+// recallShared asks Redis, and lets memory keep what it knows. What memory has
+// and Redis has not as it is there is checked one by one: it may have been
+// erased, or lost and must be given back.
+func (c *Cache) recallShared(ctx context.Context, asked []asked) {
 	if c.remote == nil {
-		return found
+		return
 	}
-	for start := 0; start < len(tags); start += batchSize {
-		end := min(start+batchSize, len(tags))
-		copy(found[start:end], c.remote.recallBatch(ctx, tags[start:end]))
+	for start := 0; start < len(asked); start += batchSize {
+		part := asked[start:min(start+batchSize, len(asked))]
+		found, err := c.remote.recallBatch(ctx, part)
+		if err != nil {
+			c.remote.failed(err)
+		}
+		for i := range part {
+			a, got := &part[i], found[i]
+			switch {
+			case got == nil && err != nil: // a server did not answer
+				continue
+			case a.near != nil && (got == nil || got.version != a.near.version):
+				got = c.remote.check(ctx, a.near)
+			}
+			a.found = c.admit(ctx, got)
+		}
 	}
-	for i, e := range found {
-		found[i] = c.admit(ctx, e)
-	}
-	return found
 }
 
 // recallBatch recalls several subjects at once, nil for what is not stored.
-func (r *remote) recallBatch(ctx context.Context, tags []tag) []*entry {
+func (r *remote) recallBatch(ctx context.Context, asked []asked) ([]*entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.patience.recall)
 	defer cancel()
-	found := make([]*entry, len(tags))
-	asOf := make([]moment, len(tags))
-	replies := make([]*redis.StringCmd, len(tags))
+	found := make([]*entry, len(asked))
+	if len(asked) == 1 {
+		got, err := r.get(ctx, asked[0].tag)
+		found[0] = got
+		return found, err
+	}
+	asOf := make([]moment, len(asked))
+	replies := make([]*redis.StringCmd, len(asked))
 	_, err := r.reads.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, t := range tags {
-			asOf[i] = r.news.now(t)
-			replies[i] = pipe.GetRange(ctx, r.keys.entry(t), 0, int64(maxSealed))
+		for i, a := range asked {
+			asOf[i] = r.news.now(a.tag)
+			// A foreign value of any size costs no more than the largest of ours.
+			replies[i] = pipe.GetRange(ctx, r.keys.entry(a.tag), 0, int64(maxSealed))
 		}
 		return nil
 	})
-	if err != nil {
-		r.failed(err)
-	}
 	for i, reply := range replies {
-		sealed, err := reply.Bytes()
-		if err == nil && len(sealed) > 0 && !r.recovery.erasing(tags[i]) {
-			found[i] = r.unseal(sealed, tags[i], asOf[i])
+		if sealed, err := reply.Bytes(); err == nil {
+			found[i] = r.unseal(sealed, asked[i].tag, asOf[i])
 		}
 	}
-	return found
+	return found, err
 }

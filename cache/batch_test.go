@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,28 +13,34 @@ import (
 	"github.com/enrichd/enrichd/enrich"
 )
 
+// Recall recalls one subject.
+func (c *Cache) Recall(ctx context.Context, key email.Key) (enrich.Record, enrich.Tier) {
+	recalled := c.RecallAll(ctx, []email.Key{key})[0]
+	return recalled.Record, recalled.Tier
+}
+
 // TestRecallAll recalls subjects from memory, from Redis and from nowhere, in
 // one batch and in order.
 func TestRecallAll(t *testing.T) {
 	server, caches := replicas(t, 2)
 	one, two := caches[0], caches[1]
 	var keys []email.Key
-	var want []Recalled
+	var want []enrich.Recalled
 	for i := range 250 {
 		key, fact := keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i)), titleBy(fmt.Sprint("source-", i), now())
 		keys = append(keys, key)
 		switch i % 3 {
 		case 0:
 			two.Remember(t.Context(), key, enrich.NewRecord(fact), time.Now().Add(time.Hour))
-			want = append(want, Recalled{enrich.NewRecord(fact), enrich.MemoryTier})
+			want = append(want, enrich.Recalled{Record: enrich.NewRecord(fact), Tier: enrich.MemoryTier})
 		case 1:
 			one.Remember(t.Context(), key, enrich.NewRecord(fact), time.Now().Add(time.Hour))
-			want = append(want, Recalled{enrich.NewRecord(fact), enrich.RedisTier})
+			want = append(want, enrich.Recalled{Record: enrich.NewRecord(fact), Tier: enrich.RedisTier})
 		default:
-			want = append(want, Recalled{})
+			want = append(want, enrich.Recalled{})
 		}
 	}
-	keys, want = append(keys, email.Key{}), append(want, Recalled{})
+	keys, want = append(keys, email.Key{}), append(want, enrich.Recalled{})
 
 	trips := reads(t, server)
 	got := two.RecallAll(t.Context(), keys)

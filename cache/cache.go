@@ -97,32 +97,6 @@ func newCache(config Config, patience patience, log *slog.Logger) (*Cache, error
 	return c, nil
 }
 
-// Recall returns what is remembered about a subject and the tier that knew it,
-// or an empty record.
-func (c *Cache) Recall(ctx context.Context, key email.Key) (enrich.Record, enrich.Tier) {
-	if key.IsZero() {
-		return enrich.Record{}, enrich.NoTier
-	}
-	record, by := c.recall(ctx, c.tagger.tag(key))
-	c.stats.recalled(by)
-	return record, by
-}
-
-func (c *Cache) recall(ctx context.Context, t tag) (enrich.Record, enrich.Tier) {
-	by := c.memory.name()
-	known := c.memory.recall(ctx, t)
-	if known == nil {
-		by = c.shared.name()
-		known = c.admit(ctx, c.shared.recall(ctx, t))
-	} else if checked := c.shared.check(ctx, known); checked != known {
-		known = c.admit(ctx, checked)
-	}
-	if record := c.read(known); !record.IsEmpty() {
-		return record, by
-	}
-	return enrich.Record{}, enrich.NoTier
-}
-
 // admit lets memory keep what Redis knows, and returns what memory leaves of
 // it.
 func (c *Cache) admit(ctx context.Context, e *entry) *entry {

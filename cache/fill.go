@@ -41,7 +41,7 @@ func (r *remote) remember(ctx context.Context, e *entry) *entry {
 // check trusts what is known elsewhere if nothing was missed, and while Redis
 // is away.
 func (r *remote) check(ctx context.Context, e *entry) *entry {
-	if r.news.current(e) || r.breaker.away.Load() {
+	if r.current(e) {
 		return e
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.patience.recall)
@@ -53,6 +53,10 @@ func (r *remote) check(ctx context.Context, e *entry) *entry {
 	}
 	return checked
 }
+
+// current tells whether Redis has nothing that the entry lacks, for all that can
+// be known now.
+func (r *remote) current(e *entry) bool { return r.news.current(e) || r.breaker.away.Load() }
 
 // later has a write tried again.
 func (r *remote) later(e *entry) {

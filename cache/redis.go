@@ -163,27 +163,33 @@ func (quietLogger) Printf(context.Context, string, ...any) {}
 
 func (r *remote) name() enrich.Tier { return enrich.RedisTier }
 
-func (r *remote) recall(ctx context.Context, t tag) (found *entry) {
-	if r.recovery.erasing(t) {
-		return nil
-	}
+func (r *remote) recall(ctx context.Context, t tag) *entry {
 	ctx, cancel := context.WithTimeout(ctx, r.patience.recall)
 	defer cancel()
+	found, err := r.get(ctx, t)
+	if err != nil {
+		r.failed(err)
+	}
+	return found
+}
+
+// get reads what is stored about a subject, nil for nothing.
+func (r *remote) get(ctx context.Context, t tag) (*entry, error) {
 	asOf := r.news.now(t)
 	// A foreign value of any size costs no more than the largest of ours.
 	sealed, err := r.reads.GetRange(ctx, r.keys.entry(t), 0, int64(maxSealed)).Bytes()
-	switch {
-	case err != nil:
-		r.failed(err)
-		return nil
-	case len(sealed) == 0:
-		return nil
+	if err != nil {
+		return nil, err
 	}
-	return r.unseal(sealed, t, asOf)
+	return r.unseal(sealed, t, asOf), nil
 }
 
-// unseal returns nil for what is no entry of ours, and counts it.
+// unseal returns nil for nothing, for what is being erased, and for what is no
+// entry of ours, which it counts.
 func (r *remote) unseal(sealed []byte, t tag, asOf moment) *entry {
+	if len(sealed) == 0 || r.recovery.erasing(t) {
+		return nil
+	}
 	found, err := unseal(sealed, t, time.Now())
 	if err != nil {
 		r.stats.refuse(err)

@@ -49,7 +49,7 @@ func (c *Cache) warmUp(ctx context.Context) {
 
 // hottest returns the subjects that were asked for last before the restart, in
 // batches, the latest first.
-func (r *remote) hottest(ctx context.Context) (batches [][]tag) {
+func (r *remote) hottest(ctx context.Context) (batches [][]asked) {
 	ctx, cancel := context.WithTimeout(ctx, r.store)
 	defer cancel()
 	names, err := r.reads.ZRevRange(ctx, r.keys.hottest(), 0, maxHottest-1).Result()
@@ -65,7 +65,7 @@ func (r *remote) hottest(ctx context.Context) (batches [][]tag) {
 			batches = append(batches, nil)
 		}
 		last := &batches[len(batches)-1]
-		*last = append(*last, tag([]byte(name)))
+		*last = append(*last, askedOf(0, tag([]byte(name)), nil))
 	}
 	return batches
 }

@@ -49,6 +49,11 @@ func (l *looked) add(needs []Need, found Found, shared bool) {
 	maps.Copy(l.failed, found.Failed)
 }
 
+// fail notes that what is needed failed.
+func (l *looked) fail(needs []Need, err *Error) {
+	l.add(needs, Found{Err: err}, false)
+}
+
 // outOfTime is the error of a request whose own time ended.
 func outOfTime(cause error) *Error {
 	message := "the time budget ended before any provider answered; ask again with more time"
@@ -61,24 +66,24 @@ func outOfTime(cause error) *Error {
 // compose builds the answer: every wanted attribute is found or has a gap. When
 // nothing is found and a provider that may know failed, the answer is an error
 // that says when asking again can help.
-func (s *Service) compose(question question, person, company looked) (Answer, error) {
+func (s *Service) compose(q *question) (Answer, error) {
 	answer := Answer{
-		Address:        question.address,
-		Domain:         question.domain,
+		Address:        q.address,
+		Domain:         q.domain,
 		Found:          map[Attribute]Provenance{},
 		Gaps:           map[Attribute]Gap{},
-		IdempotencyKey: question.idempotencyKey,
+		IdempotencyKey: q.idempotencyKey,
 	}
-	for attribute, reason := range question.notAsked {
+	for attribute, reason := range q.notAsked {
 		answer.Gaps[attribute] = Gap{Kind: GapNotAsked, Reason: reason}
 	}
-	s.composePart(&answer, question, question.person, person)
-	s.composePart(&answer, question, question.company, company)
+	s.composeHalf(&answer, q, &q.person)
+	s.composeHalf(&answer, q, &q.company)
 	deriveEmployeeRange(&answer)
 
-	for _, half := range []looked{person, company} {
-		answer.Attempts = append(answer.Attempts, half.attempts...)
-		for _, attempt := range half.attempts {
+	for _, h := range []*half{&q.person, &q.company} {
+		answer.Attempts = append(answer.Attempts, h.found.attempts...)
+		for _, attempt := range h.found.attempts {
 			if !attempt.Shared {
 				answer.Cost += attempt.Charged.Micros
 			}
@@ -86,7 +91,7 @@ func (s *Service) compose(question question, person, company looked) (Answer, er
 	}
 	switch {
 	case len(answer.Found) == 0 && answer.hasFailed():
-		return Answer{}, soonest(person.err, company.err)
+		return Answer{}, soonest(q.person.found.err, q.company.found.err)
 	case len(answer.Found) == 0:
 		answer.Completeness = NotFound
 	case len(answer.Gaps) > 0:
@@ -97,48 +102,48 @@ func (s *Service) compose(question question, person, company looked) (Answer, er
 	return answer, nil
 }
 
-func (s *Service) composePart(answer *Answer, question question, part part, looked looked) {
+func (s *Service) composeHalf(answer *Answer, q *question, h *half) {
 	fresh := func(fact Fact) bool {
-		return fact.State == StateValue && question.now.Before(s.Config.Freshness.freshUntil(fact, question.maxAge))
+		return fact.State == StateValue && q.now.Before(q.config.Freshness.freshUntil(fact, q.maxAge))
 	}
-	stale := s.Config.Freshness.usable(question.now)
-	if question.maxAge > 0 {
+	stale := q.config.Freshness.usable(q.now)
+	if q.maxAge > 0 {
 		stale = fresh
 	}
-	for _, attribute := range part.wanted {
-		best, ok := looked.record.Best(attribute, fresh)
+	for _, attribute := range h.wanted {
+		best, ok := h.found.record.Best(attribute, fresh)
 		if !ok {
-			best, ok = looked.record.Best(attribute, stale)
+			best, ok = h.found.record.Best(attribute, stale)
 		}
 		if !ok {
-			answer.Gaps[attribute] = s.gap(question, attribute, looked)
+			answer.Gaps[attribute] = s.gap(q, attribute, &h.found)
 			continue
 		}
-		provenance := Provenance{Fact: best, FreshUntil: s.Config.Freshness.freshUntil(best, 0)}
-		if looked.recalled.holds(best) {
-			provenance.Tier = looked.tier
+		provenance := Provenance{Fact: best, FreshUntil: q.config.Freshness.freshUntil(best, 0)}
+		if h.found.recalled.holds(best) {
+			provenance.Tier = h.found.tier
 		}
 		answer.Found[attribute] = provenance
 	}
 }
 
 // gap says why an attribute without a usable value is missing.
-func (s *Service) gap(question question, attribute Attribute, looked looked) Gap {
-	if reason, failed := looked.failed[attribute]; failed {
+func (s *Service) gap(q *question, attribute Attribute, found *looked) Gap {
+	if reason, failed := found.failed[attribute]; failed {
 		return Gap{Kind: GapFailed, Reason: reason}
 	}
-	sources := s.sources(question, attribute)
+	sources := s.sources(q, attribute)
 	if len(sources) == 0 {
 		reason := ReasonNoSource
-		if len(s.Finder.Sources(question.account, attribute)) > 0 {
+		if len(s.Finder.Sources(q.account, attribute)) > 0 {
 			reason = ReasonPriced
 		}
 		return Gap{Kind: GapNotAsked, Reason: reason}
 	}
-	if _, open := s.Config.Freshness.need(looked.record, attribute, sources, question.now, question.maxAge); open && question.cache == CacheOnly {
+	if _, open := q.config.Freshness.need(found.record, attribute, sources, q.now, q.maxAge); open && q.cache == CacheOnly {
 		return Gap{Kind: GapNotAsked, Reason: ReasonCacheOnly}
 	}
-	for _, fact := range looked.record.About(attribute) {
+	for _, fact := range found.record.About(attribute) {
 		if fact.State == StateSuppressed {
 			return Gap{Kind: GapAbsent, Reason: ReasonSuppressed}
 		}

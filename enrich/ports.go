@@ -10,8 +10,9 @@ import (
 // Recall remembers records and may forget them at any time. It never fails a
 // request: what it cannot recall is asked for again.
 type Recall interface {
-	// Recall returns what is remembered about a subject and which tier did.
-	Recall(ctx context.Context, key email.Key) (Record, Tier)
+	// RecallAll returns what is remembered about each of the subjects, which are
+	// different ones, in their order.
+	RecallAll(ctx context.Context, keys []email.Key) []Recalled
 	// Remember joins the record with what is remembered, to be kept until the
 	// given time at most.
 	Remember(ctx context.Context, key email.Key, record Record, until time.Time)
@@ -24,6 +25,13 @@ type Recall interface {
 	// Forget drops a subject from every tier; the error says that a tier could
 	// not be reached.
 	Forget(ctx context.Context, key email.Key) error
+}
+
+// Recalled is what is remembered about one subject and the tier that knew it. The
+// zero Recalled is nothing.
+type Recalled struct {
+	Record Record
+	Tier   Tier
 }
 
 // Finder asks providers for facts.

@@ -46,12 +46,12 @@ func (r *refreshes) close() {
 // staleAnswers tells whether every need has a value that is no longer fresh but
 // may still answer while it is asked for again. A caller who names an age or
 // wants a refresh gets no stale value.
-func (s *Service) staleAnswers(question question, needs []Need, known Record) bool {
-	if question.maxAge > 0 || question.cache == CacheRefresh {
+func (q *question) staleAnswers(needs []Need, known Record) bool {
+	if q.maxAge > 0 || q.cache == CacheRefresh {
 		return false
 	}
 	for _, need := range needs {
-		if _, ok := known.Best(need.Attribute, s.Config.Freshness.usable(question.now)); !ok {
+		if _, ok := known.Best(need.Attribute, q.config.Freshness.usable(q.now)); !ok {
 			return false
 		}
 	}
@@ -60,20 +60,21 @@ func (s *Service) staleAnswers(question question, needs []Need, known Record) bo
 
 // refreshInBackground asks again in the bulk lane, so that no caller waits
 // longer because of it.
-func (s *Service) refreshInBackground(question question, part part, needs []Need) {
-	key := part.subject.Key().Reveal()
+func (s *Service) refreshInBackground(q *question, part part, needs []Need) {
+	key := part.key.Reveal()
 	if !s.refreshes.begin(key) {
 		return
 	}
-	question.lane, question.purse = Bulk, nil
+	background := *q
+	background.lane, background.purse = Bulk, nil
 	s.flights.landing.Go(func() {
 		defer s.refreshes.end(key)
-		ctx, cancel := context.WithTimeout(context.Background(), s.Config.RetryBudget)
+		ctx, cancel := context.WithTimeout(context.Background(), q.config.RetryBudget)
 		defer cancel()
 		// Whoever began the flight gets the same facts; a failure leaves the
 		// stale value, and the next request tries again.
 		_, _, _ = s.flights.join(ctx, key, func(ctx context.Context) Found {
-			return s.find(ctx, question, part, needs)
+			return s.find(ctx, &background, part, needs)
 		})
 	})
 }

@@ -21,17 +21,21 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type memory struct {
 	mu      sync.Mutex
 	records map[string]Record
+	trips   int    // recalls
 	brought Record // by another replica, while its lease was waited for
 }
 
-func (m *memory) Recall(_ context.Context, key email.Key) (Record, Tier) {
+func (m *memory) RecallAll(_ context.Context, keys []email.Key) []Recalled {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	record, ok := m.records[key.Reveal()]
-	if !ok {
-		return Record{}, NoTier
+	m.trips++
+	recalled := make([]Recalled, len(keys))
+	for i, key := range keys {
+		if record, ok := m.records[key.Reveal()]; ok {
+			recalled[i] = Recalled{record, MemoryTier}
+		}
 	}
-	return record, MemoryTier
+	return recalled
 }
 
 func (m *memory) Remember(_ context.Context, key email.Key, record Record, _ time.Time) {
@@ -41,8 +45,9 @@ func (m *memory) Remember(_ context.Context, key email.Key, record Record, _ tim
 }
 
 func (m *memory) Lease(ctx context.Context, key email.Key, _ func(Record) bool) (Record, func()) {
-	known, _ := m.Recall(ctx, key)
-	return known.Join(m.brought), func() {}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.records[key.Reveal()].Join(m.brought), func() {}
 }
 
 func (m *memory) Forget(context.Context, email.Key) error { return nil }

@@ -21,13 +21,20 @@ func failed(span trace.Span, err error) error {
 	return err
 }
 
-// recall asks the cache what is known.
-func (s *Service) recall(ctx context.Context, key email.Key) (Record, Tier) {
+// recallAll asks the caches what is known of the subjects and says how many
+// each of them knew.
+func (s *Service) recallAll(ctx context.Context, keys []email.Key) []Recalled {
 	ctx, span := tracer.Start(ctx, "cache.recall")
 	defer span.End()
-	record, tier := s.Cache.Recall(ctx, key)
-	span.SetAttributes(attribute.String("tier", string(tier)))
-	return record, tier
+	recalled := s.Cache.RecallAll(ctx, keys)
+	if span.IsRecording() {
+		byTier := map[Tier]int{}
+		for _, known := range recalled {
+			byTier[known.Tier]++
+		}
+		span.SetAttributes(attribute.Int("memory", byTier[MemoryTier]), attribute.Int("redis", byTier[RedisTier]), attribute.Int("unknown", byTier[NoTier]))
+	}
+	return recalled
 }
 
 // remember has the cache keep what was found for as long as it is of use, even
@@ -35,5 +42,5 @@ func (s *Service) recall(ctx context.Context, key email.Key) (Record, Tier) {
 func (s *Service) remember(ctx context.Context, key email.Key, record Record) {
 	ctx, span := tracer.Start(context.WithoutCancel(ctx), "cache.remember")
 	defer span.End()
-	s.Cache.Remember(ctx, key, record, s.Config.Freshness.KeepUntil(record))
+	s.Cache.Remember(ctx, key, record, s.config().Freshness.KeepUntil(record))
 }

@@ -14,31 +14,41 @@ import (
 
 // question is an understood request.
 type question struct {
+	config         *Config // that holds for this request
 	account        Account
 	address        email.Address // zero for a domain
 	domain         email.Domain  // zero without a company to look up
-	person         part
-	company        part
+	person         half
+	company        half
 	notAsked       map[Attribute]string // wanted, but nobody is asked, and why
 	named          bool                 // the caller named the attributes
 	lane           Lane
-	budget         time.Duration
+	deadline       time.Time // the end of the time budget
 	maxAge         time.Duration
 	purse          *Purse
 	cache          CachePolicy
 	idempotencyKey string
 	now            time.Time // to the millisecond, as the times of facts
+	landed         *landed   // the flights of the batch that the request is of; nil: of none
+}
+
+// half is one of the two subjects of a question and what has become of it.
+type half struct {
+	part
+	found looked
+	needs []Need // what must be asked for, as the caches left it
 }
 
 // part is what is wanted about one of the two subjects.
 type part struct {
 	subject Subject
+	key     email.Key
 	wanted  []Attribute
 }
 
 // only returns the part of what the needs want.
 func (p part) only(needs []Need) part {
-	narrowed := part{subject: p.subject}
+	narrowed := part{subject: p.subject, key: p.key}
 	for _, need := range needs {
 		narrowed.wanted = append(narrowed.wanted, need.Attribute)
 	}
@@ -56,41 +66,43 @@ func (q *question) counting(known Record) Record {
 
 // understand reads the request. A bad one ends here, before any cache or
 // vendor sees it.
-func (s *Service) understand(ctx context.Context, request Request) (question, error) {
-	q := question{
+func (s *Service) understand(ctx context.Context, request Request) (*question, error) {
+	now := time.Now()
+	q := &question{
+		config:         s.config(),
 		account:        request.Account,
 		lane:           request.Lane,
-		budget:         request.Budget,
 		maxAge:         request.MaxAge,
 		cache:          request.Cache,
 		named:          len(request.Wanted) > 0,
 		idempotencyKey: request.IdempotencyKey,
-		now:            time.Now().Truncate(time.Millisecond),
+		now:            now.Truncate(time.Millisecond),
 	}
 	if q.lane == "" {
 		q.lane = Interactive
 	}
 	if lanes := request.Account.Lanes; lanes != nil && !slices.Contains(lanes, q.lane) {
-		return question{}, &Error{Kind: Denied, Field: "lane", Reason: "lane_not_allowed", Offset: -1, Message: fmt.Sprintf("this account may not use the %s lane", q.lane)}
+		return nil, &Error{Kind: Denied, Field: "lane", Reason: "lane_not_allowed", Offset: -1, Message: fmt.Sprintf("this account may not use the %s lane", q.lane)}
 	}
-	if q.budget <= 0 {
-		q.budget = s.Config.RetryBudget
+	q.deadline = now.Add(q.config.RetryBudget)
+	if request.Budget > 0 {
+		q.deadline = now.Add(request.Budget)
 	}
 	if request.MaxCost != nil {
 		q.purse = NewPurse(*request.MaxCost)
 	}
 	_, span := tracer.Start(ctx, "normalize")
-	err := s.identify(&q, request)
+	err := s.identify(q, request)
 	span.End()
 	if err != nil {
-		return question{}, err
+		return nil, err
 	}
 	if q.idempotencyKey == "" {
 		q.idempotencyKey = q.defaultIdempotencyKey()
 	}
 	wanted, err := wantedBy(request)
 	if err != nil {
-		return question{}, err
+		return nil, err
 	}
 	q.divide(wanted)
 	return q, nil
@@ -161,21 +173,21 @@ func (q *question) divide(wanted []Attribute) {
 	q.notAsked = map[Attribute]string{}
 	personBarrier, companyBarrier := q.barriers()
 	for _, attribute := range wanted {
-		half, barrier := &q.person, personBarrier
+		h, barrier := &q.person, personBarrier
 		if attribute.Kind() == Company {
-			half, barrier = &q.company, companyBarrier
+			h, barrier = &q.company, companyBarrier
 		}
 		if barrier != "" {
 			q.notAsked[attribute] = barrier
 			continue
 		}
-		half.wanted = append(half.wanted, attribute)
+		h.wanted = append(h.wanted, attribute)
 	}
 	if len(q.person.wanted) > 0 {
-		q.person.subject = PersonSubject(q.address)
+		q.person.subject, q.person.key = PersonSubject(q.address), q.address.Key()
 	}
 	if len(q.company.wanted) > 0 {
-		q.company.subject = CompanySubject(q.domain)
+		q.company.subject, q.company.key = CompanySubject(q.domain), q.domain.Key()
 	} else {
 		q.domain = email.Domain{}
 	}

@@ -1,0 +1,178 @@
+package enrich
+
+import (
+	"context"
+	"slices"
+
+	"github.com/enrichd/enrichd/email"
+)
+
+// recall asks the caches about every subject of the questions at once, and notes
+// what must be asked of providers. A stale value that may answer is refreshed in
+// the background instead.
+func (s *Service) recall(ctx context.Context, questions ...*question) {
+	var keys []email.Key
+	places := make(map[string]int, 2*len(questions))
+	var halves []*half
+	var at []int // the place of each half's key
+	for _, q := range questions {
+		for _, h := range []*half{&q.person, &q.company} {
+			if len(h.wanted) == 0 {
+				continue
+			}
+			place, known := places[h.key.Reveal()]
+			if !known {
+				place = len(keys)
+				places[h.key.Reveal()] = place
+				keys = append(keys, h.key)
+			}
+			halves, at = append(halves, h), append(at, place)
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	recalled := s.recallAll(ctx, keys)
+	for i, h := range halves {
+		known := recalled[at[i]]
+		h.found = looked{record: known.Record, recalled: known.Record, tier: known.Tier}
+	}
+	for _, q := range questions {
+		s.consider(q, &q.person)
+		s.consider(q, &q.company)
+	}
+}
+
+// consider decides what of one subject must be asked for now.
+func (s *Service) consider(q *question, h *half) {
+	if len(h.wanted) == 0 || q.cache == CacheOnly {
+		return
+	}
+	counts := q.counting(h.found.record)
+	needs := s.needs(q, h.part, counts)
+	if len(needs) == 0 {
+		return
+	}
+	if q.staleAnswers(needs, counts) {
+		s.refreshInBackground(q, h.part, needs)
+		return
+	}
+	h.needs = needs
+}
+
+// seekBoth has providers asked for what is missing about the person and the
+// company, side by side.
+func (s *Service) seekBoth(ctx context.Context, q *question) {
+	if len(q.company.needs) == 0 || len(q.person.needs) == 0 {
+		s.seek(ctx, q, &q.company)
+		s.seek(ctx, q, &q.person)
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if recover() != nil {
+				q.company.found.fail(q.company.needs, panicError())
+			}
+		}()
+		s.seek(ctx, q, &q.company)
+	}()
+	s.seek(ctx, q, &q.person)
+	<-done
+}
+
+// seek has what is missing about one subject asked for, joining the flight that
+// is under way for it. After another caller's flight, be it one that this batch
+// has seen land, the record is looked at again; what is still missing starts the
+// next flight.
+func (s *Service) seek(ctx context.Context, q *question, h *half) {
+	counts, needs := q.counting(h.found.record), h.needs
+	if len(needs) == 0 {
+		return
+	}
+	found, shared := q.landed.about(h.key)
+	for {
+		if shared {
+			h.found.add(needs, found, shared)
+			counts = counts.Join(found.Record).Join(found.Recalled)
+			needs = unfailed(s.needs(q, h.part, counts), found)
+		}
+		if len(needs) == 0 {
+			return
+		}
+		var err error
+		found, shared, err = s.flights.join(ctx, h.key.Reveal(), func(ctx context.Context) Found {
+			found := s.find(ctx, q, h.part, needs)
+			q.landed.add(h.key, found)
+			return found
+		})
+		if err != nil { // the caller's own time ended
+			found, shared = Found{Err: outOfTime(err)}, false
+		}
+		if !shared {
+			h.found.add(needs, found, shared)
+			return
+		}
+	}
+}
+
+// find has the router ask providers, for all replicas once, and remembers what
+// they said before anybody is answered.
+func (s *Service) find(ctx context.Context, q *question, part part, needs []Need) Found {
+	unmet := func(known Record) []Need { return s.needs(q, part.only(needs), q.counting(known)) }
+	known, release := s.Cache.Lease(ctx, part.key, func(known Record) bool { return len(unmet(known)) == 0 })
+	defer release()
+	if needs = unmet(known); len(needs) == 0 {
+		return Found{Recalled: known}
+	}
+	found := s.Finder.Find(ctx, Ask{
+		Subject:        part.subject,
+		Needs:          needs,
+		Account:        q.account,
+		Lane:           q.lane,
+		Purse:          q.purse,
+		IdempotencyKey: q.idempotencyKey,
+		Late:           func(record Record) { s.remember(ctx, part.key, record) },
+	})
+	if !found.Record.IsEmpty() {
+		s.remember(ctx, part.key, found.Record)
+	}
+	found.Recalled = known
+	return found
+}
+
+// unfailed leaves out the needs that failed for another caller in a way that
+// would be no different for this one: whoever waited for a failed call does not
+// repeat it.
+func unfailed(needs []Need, found Found) []Need {
+	return slices.DeleteFunc(needs, func(need Need) bool {
+		switch reason, failed := found.Failed[need.Attribute]; reason {
+		case ReasonOutOfTime, ReasonInFlight, ReasonMoneyCap, ReasonNotAllowed, ReasonNoToken:
+			return false // the other caller's time, money, rights or lane
+		default:
+			return failed
+		}
+	})
+}
+
+// needs lists what must be asked for, given the facts that count.
+func (s *Service) needs(q *question, part part, counts Record) []Need {
+	var needs []Need
+	for _, attribute := range part.wanted {
+		sources := s.sources(q, attribute)
+		if need, missing := q.config.Freshness.need(counts, attribute, sources, q.now, q.maxAge); missing {
+			needs = append(needs, need)
+		}
+	}
+	return needs
+}
+
+// sources lists the providers that may be asked for an attribute. Without being
+// named, an attribute is not bought where it has a price of its own.
+func (s *Service) sources(q *question, attribute Attribute) []string {
+	if q.named {
+		return s.Finder.Sources(q.account, attribute)
+	}
+	return s.Finder.Included(q.account, attribute)
+}
