@@ -23,13 +23,12 @@ type Account struct {
 	// be handed out before the old one ends. Default none.
 	Keys []Key `yaml:"keys"`
 	// Certificates names client certificates that stand for a key: a URI
-	// (spiffe://…) among a certificate's names, or a host name; the common name
-	// counts in a certificate that has no other. The TLS listener has verified
-	// the certificate by then. Default none.
+	// (spiffe://…), a host name or a common name that the certificate, which the
+	// TLS listener has verified, was issued for. Default none.
 	Certificates []string `yaml:"certificates"`
-	// Scopes says which services the account may call: enrich, admin. Default
-	// enrich alone.
-	Scopes []Scope `yaml:"scopes"`
+	// Admin is the right to call the operators' methods: to pause providers, to
+	// drop and to erase subjects. Default false.
+	Admin bool `yaml:"admin"`
 	// Paused stops all calls to vendors for the account, at once; what is cached
 	// is answered on. Default false.
 	Paused bool `yaml:"paused"`
@@ -73,15 +72,6 @@ type Key struct {
 	NotAfter time.Time `yaml:"not_after"`
 }
 
-// Scope is a service that an account may call.
-type Scope string
-
-// The scopes.
-const (
-	ScopeEnrich Scope = "enrich" // ask for facts
-	ScopeAdmin  Scope = "admin"  // pause providers, drop and erase subjects
-)
-
 // Trial has a plan used for a share of subjects, always the same ones.
 type Trial struct {
 	// Plan to try. Default none.
@@ -112,12 +102,11 @@ type Money struct {
 // Rate is how often an account may ask. Every process counts by itself: with
 // three replicas behind a balancer an account may ask up to three times as often.
 type Rate struct {
-	// PerSecond is how many requests a second are allowed in the long run; each
-	// item of a batch or a stream is one. Default 0: no limit.
-	PerSecond float64 `yaml:"per_second"`
-	// Burst is how many requests may come at once after a pause. Default
-	// per_second, rounded up.
-	Burst int `yaml:"burst"`
+	// Requests is how many may come in any window, and at once. Each question of
+	// a batch or a stream is one. Default 0: no limit.
+	Requests int64 `yaml:"requests"`
+	// Window of time. Default 1m.
+	Window time.Duration `yaml:"window"`
 }
 
 // WithDefaults returns c with its zero fields set. It leaves c's list alone.
@@ -134,9 +123,8 @@ func (a Account) withDefaults() Account {
 	if a.Weight == 0 {
 		a.Weight = 1
 	}
-	if a.Scopes == nil {
-		a.Scopes = []Scope{ScopeEnrich}
+	if a.Rate.Window == 0 {
+		a.Rate.Window = time.Minute
 	}
-	a.Rate = a.Rate.withDefaults()
 	return a
 }

@@ -1,10 +1,7 @@
 package accounts
 
 import (
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -40,31 +37,30 @@ func mustRegistry(t testing.TB, config Config) *Registry {
 func TestACallerIsWhatTheConfigurationSays(t *testing.T) {
 	key := NewKey()
 	registry := mustRegistry(t, Config{List: []Account{{
-		Name: "sales", Keys: []Key{{Hash: mustHash(t, key)}}, Scopes: []Scope{ScopeEnrich, ScopeAdmin},
+		Name: "sales", Keys: []Key{{Hash: mustHash(t, key)}}, Admin: true, Rate: Rate{Requests: 9},
 		Weight: 3, Lanes: []enrich.Lane{enrich.Bulk}, Attributes: []enrich.Attribute{"person.title", "company.name"},
 		Providers: []string{"alpha"}, RoleAddresses: true,
 		Purposes: map[string][]enrich.Attribute{"outreach": {"person.title"}, "research": nil},
 		Plan:     "careful", Trial: Trial{Plan: "bold", Percent: 5}, Shadow: Shadow{Plan: "new", DayCap: 7},
-	}, {Name: "ops", Scopes: []Scope{ScopeAdmin}}, {Name: "halted", Paused: true, Providers: []string{"alpha"}}}})
-	caller, err := registry.ByKey(key)
-	if err != nil {
-		t.Fatal(err)
+	}, {Name: "ops"}, {Name: "halted", Paused: true, Providers: []string{"alpha"}}}})
+	caller, known := registry.ByKey(key)
+	if !known {
+		t.Fatal("the key is not known")
 	}
 	a := caller.Account
 	if a.Name != "sales" || a.Weight != 3 || !slices.Equal(a.Lanes, []enrich.Lane{enrich.Bulk}) || len(a.Attributes) != 2 ||
 		!slices.Equal(a.Providers, []string{"alpha"}) || !a.RoleAddresses || a.DisposableAddresses || len(a.Purposes) != 2 ||
 		a.Plan != "careful" || a.Trial != (enrich.Trial{Plan: "bold", Percent: 5}) || a.Shadow != (enrich.Shadow{Plan: "new", DayCap: 7}) ||
-		!caller.Enrich || !caller.Admin {
+		!caller.Admin || caller.Rate != (Rate{Requests: 9, Window: time.Minute}) {
 		t.Errorf("the caller is %+v", caller)
 	}
-	ops, _ := registry.ByName("ops")
-	if ops.Enrich || !ops.Admin || ops.Account.Weight != 1 {
+	if ops, known := registry.ByAccount("ops"); !known || ops.Admin || ops.Account.Weight != 1 || ops.Account.Providers != nil {
 		t.Errorf("ops is %+v", ops)
 	}
-	if halted, _ := registry.ByName("halted"); halted.Account.Providers == nil || len(halted.Account.Providers) != 0 || !halted.Enrich {
+	if halted, _ := registry.ByAccount("halted"); halted.Account.Providers == nil || len(halted.Account.Providers) != 0 {
 		t.Errorf("a paused account may ask %v", halted.Account.Providers)
 	}
-	if _, ok := registry.ByName("nobody"); ok {
+	if _, known := registry.ByAccount("nobody"); known {
 		t.Error("there is an account nobody")
 	}
 }
@@ -75,25 +71,20 @@ func TestRefusalsAreAlike(t *testing.T) {
 	registry := mustRegistry(t, Config{List: []Account{{Name: "sales", Keys: []Key{
 		{Hash: mustHash(t, good)}, {Hash: mustHash(t, over), NotAfter: time.Now().Add(-time.Hour)},
 	}}}})
-	want := error(errKey)
 	for name, key := range map[string]string{
 		"missing": "", "malformed": "Bearer x", "unknown": NewKey(), "over": over,
 		"another case": strings.ToUpper(good), "the hash": mustHash(t, good),
 		"long": strings.Repeat("x", 64<<10), "zeros": string(make([]byte, keyLength)),
 	} {
-		caller, err := registry.ByKey(key)
-		if caller != nil || err != want {
-			t.Errorf("%s: %v, %v", name, caller, err)
+		if caller, known := registry.ByKey(key); known || caller.Account.Name != "" {
+			t.Errorf("%s leads to %q", name, caller.Account.Name)
 		}
 		if allocations := testing.AllocsPerRun(100, func() { _, _ = registry.ByKey(key) }); allocations != 0 {
 			t.Errorf("%s: %v allocations", name, allocations)
 		}
 	}
-	if enrich.AsError(want).Kind != enrich.Unauthenticated {
-		t.Errorf("it is %v", want)
-	}
-	if _, err := registry.ByKey(good); err != nil {
-		t.Errorf("the good key: %v", err)
+	if _, known := registry.ByKey(good); !known {
+		t.Error("the good key is refused")
 	}
 }
 
@@ -103,7 +94,7 @@ func TestKeysRotateWithOverlap(t *testing.T) {
 		registry := mustRegistry(t, Config{List: []Account{{Name: "sales", Keys: []Key{
 			{Hash: mustHash(t, old), NotAfter: time.Now().Add(time.Hour)}, {Hash: mustHash(t, fresh)},
 		}}}})
-		accepts := func(key string) bool { _, err := registry.ByKey(key); return err == nil }
+		accepts := func(key string) bool { _, known := registry.ByKey(key); return known }
 		time.Sleep(time.Hour - time.Second)
 		if !accepts(old) || !accepts(fresh) {
 			t.Error("a key is refused during the overlap")
@@ -120,33 +111,13 @@ func TestCertificates(t *testing.T) {
 		{Name: "crm", Certificates: []string{"spiffe://acme.example/crm", "CRM.acme.example"}},
 		{Name: "ops", Certificates: []string{"ops.acme.example"}},
 	}})
-	uri := func(text string) []*url.URL {
-		parsed, err := url.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return []*url.URL{parsed}
-	}
-	for name, test := range map[string]struct {
-		certificate *x509.Certificate
-		want        string
-	}{
-		"none":                    {nil, ""},
-		"empty":                   {&x509.Certificate{}, ""},
-		"a URI":                   {&x509.Certificate{URIs: uri("spiffe://acme.example/crm")}, "crm"},
-		"another URI":             {&x509.Certificate{URIs: uri("spiffe://acme.example/crm/x")}, ""},
-		"a host":                  {&x509.Certificate{DNSNames: []string{"crm.Acme.example"}}, "crm"},
-		"a common name":           {&x509.Certificate{Subject: pkix.Name{CommonName: "ops.acme.example"}}, "ops"},
-		"a common name and more":  {&x509.Certificate{Subject: pkix.Name{CommonName: "ops.acme.example"}, DNSNames: []string{"www.acme.example"}}, ""},
-		"a URI as host name":      {&x509.Certificate{DNSNames: []string{"spiffe://acme.example/crm"}}, ""},
-		"both names of one":       {&x509.Certificate{URIs: uri("spiffe://acme.example/crm"), DNSNames: []string{"crm.acme.example"}}, "crm"},
-		"names of two accounts":   {&x509.Certificate{DNSNames: []string{"crm.acme.example", "ops.acme.example"}}, ""},
-		"a name and an unknown":   {&x509.Certificate{DNSNames: []string{"a.acme.example", "ops.acme.example"}}, "ops"},
-		"a wildcard, not a match": {&x509.Certificate{DNSNames: []string{"*.acme.example"}}, ""},
+	for name, want := range map[string]string{
+		"spiffe://acme.example/crm": "crm", "crm.Acme.example": "crm", "ops.acme.example": "ops",
+		"": "", "spiffe://acme.example/crm/x": "", "spiffe://Acme.example/crm": "", "*.acme.example": "",
+		"acme.example": "", "ops": "", "Ops Team": "", "://": "",
 	} {
-		caller, err := registry.ByCertificate(test.certificate)
-		if test.want == "" && err != error(errCertificate) || test.want != "" && (err != nil || caller.Account.Name != test.want) {
-			t.Errorf("%s: %v, %v, want %q", name, caller, err, test.want)
+		if caller, known := registry.ByName(name); known != (want != "") || caller.Account.Name != want {
+			t.Errorf("%q leads to %q, want %q", name, caller.Account.Name, want)
 		}
 	}
 }
@@ -157,13 +128,13 @@ func TestApplyIsAllOrNothing(t *testing.T) {
 	if err := registry.Apply(Config{List: []Account{{Name: "sales"}, {Name: "Sales Team"}}}); err == nil {
 		t.Fatal("applied a bad configuration")
 	}
-	if _, err := registry.ByKey(key); err != nil {
-		t.Errorf("the key is gone with a configuration that was refused: %v", err)
+	if _, known := registry.ByKey(key); !known {
+		t.Error("the key is gone with a configuration that was refused")
 	}
 	if err := registry.Apply(Config{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := registry.ByKey(key); err == nil {
+	if _, known := registry.ByKey(key); known {
 		t.Error("a removed account goes on")
 	}
 	if _, err := New(Config{List: []Account{{}}}); err == nil {
@@ -172,47 +143,34 @@ func TestApplyIsAllOrNothing(t *testing.T) {
 }
 
 // TestApplyUnderLoad replaces the configuration again and again while callers
-// ask: none is refused, and together they never get more than the rate allows.
+// ask: none is refused, and each sees one configuration whole.
 func TestApplyUnderLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		key := NewKey()
-		config := func(weight int) Config {
-			return Config{List: []Account{{Name: "sales", Weight: weight, Keys: []Key{{Hash: mustHash(t, key)}}, Rate: Rate{PerSecond: 1, Burst: 50}}}}
-		}
-		registry := mustRegistry(t, config(1))
-		var allowed [4]int
-		var asking sync.WaitGroup
-		for i := range allowed {
-			asking.Go(func() {
-				for range 500 {
-					caller, err := registry.ByKey(key)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if caller.Take(1).OK {
-						allowed[i]++
-					}
+	key := NewKey()
+	config := func(weight int) Config {
+		return Config{List: []Account{{Name: "sales", Weight: weight, Rate: Rate{Requests: int64(weight)}, Keys: []Key{{Hash: mustHash(t, key)}}}}}
+	}
+	registry := mustRegistry(t, config(1))
+	var asking sync.WaitGroup
+	for range 4 {
+		asking.Go(func() {
+			for range 2000 {
+				if caller, known := registry.ByKey(key); !known || int64(caller.Account.Weight) != caller.Rate.Requests {
+					t.Errorf("known: %v, weight %d of rate %d", known, caller.Account.Weight, caller.Rate.Requests)
+					return
 				}
-			})
-		}
-		for i := range 100 {
-			if err := registry.Apply(config(i%10 + 1)); err != nil {
-				t.Error(err)
 			}
+		})
+	}
+	for i := range 200 {
+		if err := registry.Apply(config(i%10 + 1)); err != nil {
+			t.Error(err)
 		}
-		asking.Wait()
-		if sum := allowed[0] + allowed[1] + allowed[2] + allowed[3]; sum != 50 {
-			t.Errorf("%d requests at once, want the burst of 50", sum)
-		}
-	})
+	}
+	asking.Wait()
 }
 
 func TestValidateFindsEverything(t *testing.T) {
 	hash := mustHash(t, NewKey())
-	rate := func(perSecond float64, burst int) Account {
-		return Account{Name: "a", Rate: Rate{PerSecond: perSecond, Burst: burst}}
-	}
 	for want, account := range map[string]Account{
 		"list[0].name: ":                 {Name: "Sales"},
 		"list[0].keys[0].hash: is not":   {Name: "a", Keys: []Key{{Hash: NewKey()}}},
@@ -220,8 +178,6 @@ func TestValidateFindsEverything(t *testing.T) {
 		"list[0].certificates[0]: ":      {Name: "a", Certificates: []string{"a b"}},
 		"list[0].certificates[1]: is th": {Name: "a", Certificates: []string{"a.example", "A.example"}},
 		"list[0].weight: ":               {Name: "a", Weight: -1},
-		"list[0].scopes: ":               {Name: "a", Scopes: []Scope{}},
-		"list[0].scopes[0]: ":            {Name: "a", Scopes: []Scope{"root"}},
 		"list[0].lanes: ":                {Name: "a", Lanes: []enrich.Lane{}},
 		"list[0].lanes[0]: ":             {Name: "a", Lanes: []enrich.Lane{"fast"}},
 		"list[0].attributes: ":           {Name: "a", Attributes: []enrich.Attribute{}},
@@ -238,9 +194,8 @@ func TestValidateFindsEverything(t *testing.T) {
 		"list[0].money.day: -1":          {Name: "a", Money: Money{Day: -1}},
 		"list[0].money.month: ":          {Name: "a", Money: Money{Month: -1}},
 		"list[0].money.day: 2":           {Name: "a", Money: Money{Day: 2, Month: 1}},
-		"list[0].rate.per_second: ":      rate(-1, 1),
-		"list[0].rate.burst: -1":         rate(1, -1),
-		"list[0].rate.burst: 100000 tak": rate(0.01, 100_000),
+		"list[0].rate.requests: ":        {Name: "a", Rate: Rate{Requests: -1}},
+		"list[0].rate.window: ":          {Name: "a", Rate: Rate{Window: -time.Second}},
 	} {
 		problems := Config{List: []Account{account}}.Validate()
 		if len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), want) {

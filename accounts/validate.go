@@ -13,13 +13,9 @@ import (
 var label = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 const (
-	maxWeight = 1000
-	// The bounds of a rate keep its arithmetic exact: one request a day to a
-	// million a second, and a burst that is over within a month.
-	minPerSecond = 1.0 / 86400
-	maxPerSecond = 1e6
-	maxBurst     = 1_000_000
-	maxRefill    = 30 * 24 * time.Hour
+	maxWeight   = 1000
+	maxRequests = 1_000_000_000
+	maxWindow   = 30 * 24 * time.Hour
 )
 
 // findings collects what is wrong, under the path of the account at hand.
@@ -81,10 +77,6 @@ func (a Account) checkCertificates(found *findings, at int, seen map[string]stri
 
 func (a Account) checkRights(found *findings) {
 	found.report(a.Weight < 0 || a.Weight > maxWeight, "weight: %d is not from 1 to %d", a.Weight, maxWeight)
-	found.report(len(a.Scopes) == 0, "scopes: is empty: the account could do nothing")
-	for i, scope := range a.Scopes {
-		found.report(scope != ScopeEnrich && scope != ScopeAdmin, "scopes[%d]: %q is neither enrich nor admin", i, scope)
-	}
 	found.report(a.Lanes != nil && len(a.Lanes) == 0, "lanes: is empty; leave it out to allow all")
 	for i, lane := range a.Lanes {
 		known := lane == enrich.Interactive || lane == enrich.Standard || lane == enrich.Bulk
@@ -127,15 +119,8 @@ func (a Account) checkMoney(found *findings) {
 }
 
 func (a Account) checkRate(found *findings) {
-	rate := a.Rate
-	if rate == (Rate{}) {
-		return
-	}
-	fits := rate.PerSecond >= minPerSecond && rate.PerSecond <= maxPerSecond
-	found.report(!fits, "rate.per_second: %g is not from one a day to %g", rate.PerSecond, maxPerSecond)
-	found.report(rate.Burst < 1 || rate.Burst > maxBurst, "rate.burst: %d is not from 1 to %d", rate.Burst, maxBurst)
-	found.report(fits && float64(rate.Burst)/rate.PerSecond > maxRefill.Seconds(),
-		"rate.burst: %d takes longer than %s to come back at %g a second", rate.Burst, maxRefill, rate.PerSecond)
+	found.report(a.Rate.Requests < 0 || a.Rate.Requests > maxRequests, "rate.requests: %d is not from 0 to %d", a.Rate.Requests, maxRequests)
+	found.report(a.Rate.Window < time.Millisecond || a.Rate.Window > maxWindow, "rate.window: %s is not from 1ms to %s", a.Rate.Window, maxWindow)
 }
 
 // ValidateNames reports the names of providers and of the router's plans that
