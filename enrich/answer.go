@@ -60,6 +60,7 @@ const (
 	ReasonMailProvider      = "mail_provider_domain" // the domain is no company's
 	ReasonCacheOnly         = "cache_only"           // the caller wanted no vendor asked
 	ReasonPaused            = "paused"               // the provider may not be called now
+	ReasonStopped           = "stopped"              // the operator has switched calls off
 	ReasonBreakerOpen       = "breaker_open"         // the provider is failing
 	ReasonNoToken           = "no_token"             // no token of its quota in time
 	ReasonOutOfTime         = string(OutOfTime)      // the budget ends first
