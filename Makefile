@@ -28,10 +28,11 @@ lint: ## Check formatting and vet.
 	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
 	go vet $(PACKAGES)
 
-setup: ## Install redis-server and protoc where they are missing (Debian, as root).
+setup: ## Install redis-server, protoc and promtool where they are missing (Debian, as root).
 	@missing=""; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	command -v protoc >/dev/null || missing="$$missing protobuf-compiler"; \
+	command -v promtool >/dev/null || missing="$$missing prometheus"; \
 	command -v gcc >/dev/null || missing="$$missing gcc libc6-dev"; \
 	if [ -n "$$missing" ]; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \

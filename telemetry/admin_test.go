@@ -86,6 +86,7 @@ func TestNothingListensUnlessConfigured(t *testing.T) {
 func TestBadConfigurationsAreNamed(t *testing.T) {
 	for field, bad := range map[string]Config{
 		"admin":            {Admin: "8472"},
+		"log_format":       {LogFormat: "xml"},
 		"traces: endpoint": {Traces: TracesConfig{Endpoint: "collector:4317"}},
 		"traces: sample":   {Traces: TracesConfig{Sample: 1.5}},
 		"traces: timeout":  {Traces: TracesConfig{Timeout: -time.Second}},

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"net/url"
@@ -17,6 +16,9 @@ type Config struct {
 	// same machine, /debug/pprof/. Metrics name accounts and providers: keep it
 	// off the public network. Port 0 takes a free one. Default none.
 	Admin string `yaml:"admin"`
+	// LogFormat of the lines of the log: json for programs, text for people.
+	// Default json.
+	LogFormat string `yaml:"log_format"`
 	// Traces go to an OpenTelemetry collector.
 	Traces TracesConfig `yaml:"traces"`
 }
@@ -39,22 +41,15 @@ type TracesConfig struct {
 	Timeout time.Duration `yaml:"timeout"`
 }
 
-// LogConfig is how much is logged, and how. The zero LogConfig logs JSON from
-// info on.
-type LogConfig struct {
-	// Level of what is logged at least: debug, info, warn or error. Default
-	// info.
-	Level slog.Level `yaml:"level"`
-	// Format of the lines: json for programs, text for people. Default json.
-	Format string `yaml:"format"`
-}
-
 // Validate reports every field that cannot be obeyed.
 func (c Config) Validate() (problems []error) {
 	if c.Admin != "" {
 		if _, _, err := net.SplitHostPort(c.Admin); err != nil {
 			problems = append(problems, errors.New("admin: must be host:port, such as 127.0.0.1:8472"))
 		}
+	}
+	if !slices.Contains([]string{"", formatJSON, formatText}, c.LogFormat) {
+		problems = append(problems, errors.New("log_format: must be json or text"))
 	}
 	for _, problem := range c.Traces.validate() {
 		problems = append(problems, fmt.Errorf("traces: %w", problem))
@@ -99,12 +94,4 @@ func (c TracesConfig) WithDefaults() TracesConfig {
 		c.Timeout = 5 * time.Second
 	}
 	return c
-}
-
-// Validate reports every field that cannot be obeyed.
-func (c LogConfig) Validate() (problems []error) {
-	if !slices.Contains([]string{"", formatJSON, formatText}, c.Format) {
-		problems = append(problems, errors.New("format: must be json or text"))
-	}
-	return problems
 }

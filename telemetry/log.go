@@ -17,12 +17,13 @@ const (
 	formatText = "text"
 )
 
-// NewLogger returns a logger whose lines carry trace_id, span_id and request_id
-// of the context they are logged with. Lines that cannot be written are lost
-// and counted; the first line after them says how many.
-func NewLogger(w io.Writer, config LogConfig) *slog.Logger {
-	options := &slog.HandlerOptions{Level: config.Level}
-	if config.Format == formatText {
+// NewLogger returns a logger of lines of at least a level, in the configured
+// format. They carry trace_id, span_id and request_id of the context they are
+// logged with. Lines that cannot be written are lost and counted; the first
+// line after them says how many.
+func NewLogger(w io.Writer, level slog.Leveler, config Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if config.LogFormat == formatText {
 		return slog.New(&handler{Handler: slog.NewTextHandler(w, options), written: &lines{}})
 	}
 	return slog.New(&handler{Handler: slog.NewJSONHandler(w, options), written: &lines{}})

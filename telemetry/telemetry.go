@@ -3,7 +3,7 @@
 // of a request: what cannot be written or sent is dropped, counted, and warned
 // about once.
 //
-//	log := telemetry.NewLogger(os.Stderr, config.Log)
+//	log := telemetry.NewLogger(os.Stderr, level, config.Telemetry)
 //	seen, err := telemetry.New(config.Telemetry, log)
 //	…                                       // parts are built with these:
 //	quota.Options{Observer: seen.Metrics.Quota()}

@@ -87,7 +87,7 @@ func (e *failingExporter) Shutdown(context.Context) error { return nil }
 func TestACollectorThatIsAwayIsWarnedOfOnce(t *testing.T) {
 	text := &lockedBuffer{}
 	exporter := &failingExporter{fails: true}
-	watched := &watchedExporter{SpanExporter: exporter, counts: &spans{}, log: NewLogger(text, LogConfig{})}
+	watched := &watchedExporter{SpanExporter: exporter, counts: &spans{}, log: NewLogger(text, nil, Config{})}
 	batch := make([]sdktrace.ReadOnlySpan, 10)
 	send := func(times int) {
 		for range times {
@@ -132,7 +132,7 @@ func TestSpansReachACollector(t *testing.T) {
 	}))
 	defer peer.Close()
 	text := &lockedBuffer{}
-	seen, err := New(Config{Traces: TracesConfig{Endpoint: peer.URL, Sample: 1, Headers: map[string]string{"X-Token": "secret"}}}, NewLogger(text, LogConfig{}))
+	seen, err := New(Config{Traces: TracesConfig{Endpoint: peer.URL, Sample: 1, Headers: map[string]string{"X-Token": "secret"}}}, NewLogger(text, nil, Config{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestAnUnreachableCollectorIsNeverInTheWay(t *testing.T) {
 	for _, endpoint := range []string{"http://127.0.0.1:1", "grpc://127.0.0.1:1"} {
 		text := &lockedBuffer{}
 		counts := &spans{}
-		tracing, err := startTraces(TracesConfig{Endpoint: endpoint, Sample: 1, Timeout: 200 * time.Millisecond}, counts, NewLogger(text, LogConfig{}))
+		tracing, err := startTraces(TracesConfig{Endpoint: endpoint, Sample: 1, Timeout: 200 * time.Millisecond}, counts, NewLogger(text, nil, Config{}))
 		if err != nil {
 			t.Fatal(err)
 		}
