@@ -33,6 +33,7 @@ setup: ## Install redis-server, protoc and promtool where they are missing (Debi
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	command -v protoc >/dev/null || missing="$$missing protobuf-compiler"; \
 	command -v promtool >/dev/null || missing="$$missing prometheus"; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing="$$missing postgresql"; \
 	command -v gcc >/dev/null || missing="$$missing gcc libc6-dev"; \
 	if [ -n "$$missing" ]; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \

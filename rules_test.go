@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"config":    {"email", "enrich", "cache", "quota", "router", "providers", "server", "telemetry", "accounts", "privacy", "idempotency"},
 	"redisconn": {},
 	"accounts":  {"enrich"},
+	"ledger":    {"enrich", "email", "proto"},
 	"privacy":   {"email", "enrich", "redisconn"},
 	"telemetry": {"enrich", "cache", "quota", "router"},
 	"app":       anything,
@@ -54,7 +55,11 @@ var onlyIn = map[string][]string{
 	"github.com/fsnotify/fsnotify":      {"config"},
 	"github.com/prometheus":             {"telemetry"},
 	"go.opentelemetry.io/otel/sdk":      {"telemetry"},
-	"testing":                           {"cache/redistest"},
+	"github.com/riverqueue/river":       {"jobs"},
+	"github.com/pressly/goose/v3":       {"ledger"},
+	"modernc.org/sqlite":                {"ledger"},
+	"github.com/jackc/pgx/v5":           {"ledger"},
+	"testing":                           {"cache/redistest", "ledger/pgtest"},
 }
 
 // source is one parsed file of the repository.

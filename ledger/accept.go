@@ -1,0 +1,279 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// MostAccepted is how many submissions Accept takes at once.
+const MostAccepted = 500
+
+// Accept writes the submissions of one account down and returns a receipt for
+// each, in their order. A key that is known already adds no lead; when the
+// submission asks for more than the lead did, the lead asks for that too, and
+// is worked again if it had ended.
+func (s *Store) Accept(ctx context.Context, tx *sql.Tx, account string, submissions []Submission) ([]Receipt, error) {
+	if len(submissions) > MostAccepted {
+		return nil, fmt.Errorf("ledger: accept: more than %d submissions", MostAccepted)
+	}
+	distinct, at := mergeKeys(submissions)
+	now := time.Now()
+	receipts, err := insertLeads(ctx, tx, account, distinct, now)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: accept: %w", err)
+	}
+	if err := s.widen(ctx, tx, account, distinct, receipts, now); err != nil {
+		return nil, fmt.Errorf("ledger: accept: %w", err)
+	}
+	var events []Event
+	for i, receipt := range receipts {
+		if receipt.New || receipt.Widened {
+			events = append(events, Event{Subject: distinct[i].Subject, At: now, Kind: EventSubmitted, Account: account,
+				Lead: receipt.ID, Detail: Detail{"lane": string(distinct[i].Lane), "origin": distinct[i].Origin}})
+		}
+	}
+	if err := s.Note(ctx, tx, events...); err != nil {
+		return nil, err
+	}
+	all := make([]Receipt, len(submissions))
+	seen := make([]bool, len(distinct))
+	for i, index := range at {
+		all[i] = receipts[index]
+		if seen[index] { // the first of several with one key brought the lead
+			all[i].New, all[i].Widened, all[i].NeedsJob = false, false, false
+		}
+		seen[index] = true
+	}
+	return all, nil
+}
+
+// mergeKeys returns one submission for each key, and for every submission the
+// index of its key's.
+func mergeKeys(submissions []Submission) (distinct []Submission, at []int) {
+	index := make(map[string]int, len(submissions))
+	for _, submission := range submissions {
+		i, known := index[submission.Key]
+		if !known {
+			i = len(distinct)
+			index[submission.Key] = i
+			distinct = append(distinct, submission)
+		} else if !distinct[i].Want.Covers(submission.Want) {
+			distinct[i].Want = distinct[i].Want.With(submission.Want)
+		}
+		at = append(at, i)
+	}
+	return distinct, at
+}
+
+// insertLeads inserts what is not known and returns receipts, without an ID for
+// what is.
+func insertLeads(ctx context.Context, tx *sql.Tx, account string, submissions []Submission, now time.Time) ([]Receipt, error) {
+	if len(submissions) == 0 {
+		return nil, nil
+	}
+	turns, err := takeTurns(ctx, tx, account, submissions)
+	if err != nil {
+		return nil, err
+	}
+	const columns = 13
+	args := make([]any, 0, columns*len(submissions))
+	receipts := make([]Receipt, len(submissions))
+	index := make(map[string]int, len(submissions))
+	for i, sub := range submissions {
+		want, err := json.Marshal(sub.Want)
+		if err != nil {
+			return nil, err
+		}
+		queued := 1
+		if sub.Lane == enrich.Bulk {
+			queued = 0
+		}
+		id := NewID()
+		args = append(args, id, account, sub.Key, sub.Subject, sub.Company, sub.Lane, sub.Origin, turns[i], queued,
+			millis(now), millis(sub.Deadline), string(want), sub.Address)
+		receipts[i] = Receipt{Key: sub.Key, State: StateNone, Lane: sub.Lane}
+		index[id] = i
+	}
+	rows, err := tx.QueryContext(ctx, `INSERT INTO leads (id, account, idem_key, subject, company, lane, origin, turn, queued,
+		accepted_at, deadline_at, request, email) VALUES `+values(len(submissions), columns)+`
+		ON CONFLICT (account, idem_key) DO NOTHING RETURNING id`, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		receipt := &receipts[index[id]]
+		receipt.ID, receipt.New, receipt.NeedsJob = id, true, receipt.Lane != enrich.Bulk
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return receipts, writeContacts(ctx, tx, submissions, receipts)
+}
+
+// writeContacts keeps what came with the new leads; most bring nothing.
+func writeContacts(ctx context.Context, tx *sql.Tx, submissions []Submission, receipts []Receipt) error {
+	for i, sub := range submissions {
+		if len(sub.Contact) == 0 || !receipts[i].New {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE leads SET contact = $1 WHERE id = $2`, string(sub.Contact), receipts[i].ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// widen completes the receipts of leads that were known.
+func (s *Store) widen(ctx context.Context, tx *sql.Tx, account string, submissions []Submission, receipts []Receipt, now time.Time) error {
+	var keys []any
+	index := map[string]int{}
+	for i, receipt := range receipts {
+		if !receipt.New {
+			keys = append(keys, receipt.Key)
+			index[receipt.Key] = i
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	known, err := s.leads(ctx, tx, `account = $1 AND idem_key IN (`+list(2, len(keys))+`)`+s.forUpdate(), append([]any{account}, keys...)...)
+	if err != nil {
+		return err
+	}
+	for _, lead := range known {
+		i := index[lead.Key]
+		receipts[i].ID, receipts[i].State, receipts[i].Lane = lead.ID, lead.State, lead.Lane
+		if lead.Want.Covers(submissions[i].Want) || lead.State == StateCancelled {
+			continue
+		}
+		want, err := json.Marshal(lead.Want.With(submissions[i].Want))
+		if err != nil {
+			return err
+		}
+		// What is under way finishes first; its end sees the new revision.
+		_, err = tx.ExecContext(ctx, `UPDATE leads SET request = $1, revision = revision + 1 WHERE id = $2`, string(want), lead.ID)
+		if err != nil {
+			return err
+		}
+		receipts[i].Widened = true
+		if lead.State.Ended() {
+			if err := s.Reopen(ctx, tx, lead.ID, lead.Lane, submissions[i].Deadline); err != nil {
+				return err
+			}
+			receipts[i].State, receipts[i].NeedsJob = StateNone, lead.Lane != enrich.Bulk
+		}
+	}
+	return nil
+}
+
+// Reopen makes an ended lead wait for a worker again, with all its attempts.
+func (s *Store) Reopen(ctx context.Context, tx *sql.Tx, id string, lane enrich.Lane, deadline time.Time) error {
+	queued := 1
+	if lane == enrich.Bulk {
+		queued = 0
+	}
+	result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = '', attempts = 0, queued = $1, lane = $2, deadline_at = $3
+		WHERE id = $4 AND state NOT IN ('none', 'processing')`, queued, lane, millis(deadline), id)
+	return oneRow(result, err, ErrLive)
+}
+
+// forUpdate locks the selected rows where others could change them.
+func (s *Store) forUpdate() string {
+	if s.sqlite {
+		return ""
+	}
+	return " ORDER BY id FOR UPDATE"
+}
+
+// step is what one lead of an account of weight 1 moves its account's turn on.
+const step = 1_000_000
+
+// takeTurns gives the submissions of the bulk lane their places: the turns of an
+// account are a step apart and begin where the lane stands, so that accounts
+// are served by turns however much one of them brought (start-time fair
+// queueing).
+func takeTurns(ctx context.Context, tx *sql.Tx, account string, submissions []Submission) ([]int64, error) {
+	turns := make([]int64, len(submissions))
+	bulk := int64(0)
+	for _, sub := range submissions {
+		if sub.Lane == enrich.Bulk {
+			bulk++
+		}
+	}
+	if bulk == 0 {
+		return turns, nil
+	}
+	var stands int64
+	err := tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(turn), 0) FROM shares WHERE account = '' AND lane = $1`, enrich.Bulk).Scan(&stands)
+	if err != nil {
+		return nil, err
+	}
+	var last int64
+	err = tx.QueryRowContext(ctx, `INSERT INTO shares (account, lane, turn) VALUES ($1, $2, $3)
+		ON CONFLICT (account, lane) DO UPDATE SET turn = CASE WHEN shares.turn > $4 THEN shares.turn ELSE $4 END + $5 RETURNING turn`,
+		account, enrich.Bulk, stands+bulk*step, stands, bulk*step).Scan(&last)
+	if err != nil {
+		return nil, err
+	}
+	next := last - bulk*step
+	for i, sub := range submissions {
+		if sub.Lane == enrich.Bulk {
+			next += step
+			turns[i] = next
+		}
+	}
+	return turns, nil
+}
+
+// Feed takes the next leads of the bulk lane that are not in the queue yet,
+// account by account in turn, leaving out the paused accounts. The caller puts
+// them into the queue in the same transaction.
+func (s *Store) Feed(ctx context.Context, tx *sql.Tx, most int, paused []string) ([]string, error) {
+	skip := ""
+	args := []any{enrich.Bulk, most}
+	if len(paused) > 0 {
+		skip = ` AND account NOT IN (` + list(3, len(paused)) + `)`
+		args = append(args, anys(paused)...)
+	}
+	rows, err := tx.QueryContext(ctx, `UPDATE leads SET queued = 1 WHERE state = 'none' AND queued = 0 AND id IN (
+		SELECT id FROM leads WHERE lane = $1 AND state = 'none' AND queued = 0`+skip+` ORDER BY turn LIMIT $2) RETURNING id, turn`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: feed: %w", err)
+	}
+	defer rows.Close()
+	type place struct {
+		id   string
+		turn int64
+	}
+	var places []place
+	for rows.Next() {
+		var p place
+		if err := rows.Scan(&p.id, &p.turn); err != nil {
+			return nil, fmt.Errorf("ledger: feed: %w", err)
+		}
+		places = append(places, p)
+	}
+	if err := rows.Err(); err != nil || len(places) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(places, func(a, b place) int { return int(a.turn - b.turn) })
+	ids := make([]string, len(places))
+	for i, p := range places {
+		ids[i] = p.id
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO shares (account, lane, turn) VALUES ('', $1, $2)
+		ON CONFLICT (account, lane) DO UPDATE SET turn = CASE WHEN shares.turn > excluded.turn THEN shares.turn ELSE excluded.turn END`,
+		enrich.Bulk, places[len(places)-1].turn)
+	return ids, err
+}

@@ -1,0 +1,206 @@
+// Package ledger holds what was accepted, answered, paid and delivered, and may
+// not forget any of it: the tables of durable work, with one schema for SQLite
+// (one machine) and PostgreSQL (many).
+//
+//	         accept          claim               finish
+//	caller ────────▶ none ────────▶ processing ────────▶ done | partial | not_found
+//	                  ▲                 │   └──────────▶ error, with a dead letter
+//	                  └─────────────────┘
+//	              wait, failed try, crash
+//
+// What is written together is written in one transaction, [Store.Write]. The
+// methods that take a *sql.Tx are its statements.
+package ledger
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/enrichd/enrichd/email"
+)
+
+// Config says where the ledger lies. The zero Config is a SQLite file at the
+// default place.
+type Config struct {
+	// Path of the SQLite file, on a local disk: write-ahead logging does not
+	// work on a network file system. Its folder is made. Default
+	// "data/enrichd.db".
+	Path string `yaml:"path"`
+	// PostgreSQL is the connection string of a database to use instead of a
+	// file. Default: none.
+	PostgreSQL string `yaml:"postgresql"`
+	// Connections is the most connections to PostgreSQL. Fewer make workers wait
+	// for each other. Default 16.
+	Connections int `yaml:"connections"`
+	// Node names this process as the owner of work. It is the same after a
+	// restart and no other process has it, so that what a crash left behind is
+	// taken up at once. Default: the host's name.
+	Node string `yaml:"node"`
+}
+
+const (
+	defaultPath        = "data/enrichd.db"
+	defaultConnections = 16
+)
+
+// WithDefaults returns c with its zero fields set.
+func (c Config) WithDefaults() Config {
+	if c.Path == "" {
+		c.Path = defaultPath
+	}
+	if c.Connections == 0 {
+		c.Connections = defaultConnections
+	}
+	if c.Node == "" {
+		c.Node, _ = os.Hostname()
+	}
+	if c.Node == "" {
+		c.Node = "enrichd"
+	}
+	return c
+}
+
+// Validate reports every field that cannot be obeyed.
+func (c Config) Validate() (problems []error) {
+	if c.Connections < 0 {
+		problems = append(problems, fmt.Errorf("connections: %d is negative", c.Connections))
+	}
+	if c.PostgreSQL != "" && c.Path != "" && c.Path != defaultPath {
+		problems = append(problems, errors.New("path: set either path or postgresql"))
+	}
+	return problems
+}
+
+// Store is an open ledger. It is safe for concurrent use.
+type Store struct {
+	node   string
+	sqlite bool
+	writer *sql.DB
+	reader *sql.DB
+	group  *group   // SQLite only
+	lock   *os.File // SQLite only
+	secret []byte
+}
+
+// Open opens the ledger and brings its tables up to date. Close it.
+func Open(ctx context.Context, config Config) (*Store, error) {
+	config = config.WithDefaults()
+	open := openSQLite
+	if config.PostgreSQL != "" {
+		open = openPostgres
+	}
+	store, err := open(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	store.node = config.Node
+	if err := errors.Join(store.Exclusively(ctx, store.migrate)); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	if store.secret, err = store.ownSecret(ctx); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// Close waits for the writes under way and closes the databases.
+func (s *Store) Close() error {
+	if s.group != nil {
+		s.group.close()
+	}
+	err := s.writer.Close()
+	if s.reader != s.writer {
+		err = errors.Join(err, s.reader.Close())
+	}
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
+}
+
+// Node is the name of this process as the owner of work.
+func (s *Store) Node() string { return s.node }
+
+// IsSQLite tells whether this process alone has the database.
+func (s *Store) IsSQLite() bool { return s.sqlite }
+
+// Pool is for the queue's engine only: with SQLite it has one connection, so
+// that whoever uses it inside of Write waits for ever.
+func (s *Store) Pool() *sql.DB { return s.writer }
+
+// Write runs the statements of work in one transaction. When it returns nil
+// they lie on the disk; with an error none of them counts. work is given a
+// context that is not cancelled, uses nothing but the transaction, and may be
+// run beside others' work in the same transaction: it does not end it.
+func (s *Store) Write(ctx context.Context, work func(context.Context, *sql.Tx) error) error {
+	if s.group != nil {
+		return s.group.write(ctx, work)
+	}
+	tx, err := s.writer.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return fmt.Errorf("ledger: begin: %w", err)
+	}
+	defer tx.Rollback()
+	if err := perform(ctx, tx, work); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("ledger: commit: %w", err)
+	}
+	return nil
+}
+
+// SubjectKey is the stable record key of a subject: a keyed hash, so that no
+// address can be tried against it without the ledger's secret.
+func (s *Store) SubjectKey(key email.Key) string {
+	mac := hmac.New(sha256.New, s.secret)
+	mac.Write([]byte(key.Reveal()))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// ownSecret returns the secret behind SubjectKey, made when the ledger was.
+func (s *Store) ownSecret(ctx context.Context) ([]byte, error) {
+	fresh := make([]byte, sha256.Size)
+	rand.Read(fresh)
+	err := s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO settings (name, value) VALUES ('subject_secret', $1)
+			ON CONFLICT (name) DO NOTHING`, hex.EncodeToString(fresh))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger: the secret of subjects: %w", err)
+	}
+	var kept string
+	if err := s.reader.QueryRowContext(ctx, `SELECT value FROM settings WHERE name = 'subject_secret'`).Scan(&kept); err != nil {
+		return nil, fmt.Errorf("ledger: the secret of subjects: %w", err)
+	}
+	return hex.DecodeString(kept)
+}
+
+// NewID returns a fresh id; later ones sort after earlier ones.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// millis is a time as the tables hold it; the zero time is 0.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}

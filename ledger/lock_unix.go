@@ -1,0 +1,34 @@
+//go:build unix
+
+package ledger
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+)
+
+// networkFileSystems are the kinds that statfs(2) tells of NFS, SMB, CIFS, SMB2,
+// AFS and 9P.
+var networkFileSystems = []uint32{0x6969, 0x517B, 0xFF534D42, 0xFE534D42, 0x5346414F, 0x01021997}
+
+// onNetwork tells whether a folder is known to lie on another machine.
+func onNetwork(folder string) bool {
+	var stat syscall.Statfs_t
+	return syscall.Statfs(folder, &stat) == nil && slices.Contains(networkFileSystems, uint32(stat.Type))
+}
+
+// lockFile makes this process the only one that has the file open so. The lock
+// ends with the process, however it ends.
+func lockFile(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		file.Close()
+		return nil, ErrInUse
+	}
+	return file, nil
+}

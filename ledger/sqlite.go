@@ -1,0 +1,62 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// readers is how many connections read the SQLite file beside its one writer.
+const readers = 4
+
+// ErrInUse is the error of a SQLite file that another process works with.
+var ErrInUse = errors.New("ledger: another process uses the file")
+
+// ErrNetworkDisk is the error of a SQLite file on a network file system.
+var ErrNetworkDisk = errors.New("ledger: the file lies on a network file system: use a local disk or PostgreSQL")
+
+func openSQLite(ctx context.Context, config Config) (*Store, error) {
+	folder := filepath.Dir(config.Path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	if onNetwork(folder) {
+		return nil, ErrNetworkDisk
+	}
+	lock, err := lockFile(config.Path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	store := &Store{sqlite: true, lock: lock}
+	store.writer, err = sql.Open("sqlite", sqliteName(config.Path, "rwc",
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("ledger: %w", err), lock.Close())
+	}
+	store.writer.SetMaxOpenConns(1)
+	store.writer.SetConnMaxLifetime(0)
+	if err := store.writer.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("ledger: open: %w", err), store.writer.Close(), lock.Close())
+	}
+	store.reader, err = sql.Open("sqlite", sqliteName(config.Path, "ro", "busy_timeout(10000)", "query_only(1)"))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("ledger: %w", err), store.writer.Close(), lock.Close())
+	}
+	store.reader.SetMaxOpenConns(readers)
+	store.group = newGroup(store.writer)
+	return store, nil
+}
+
+func sqliteName(path, mode string, pragmas ...string) string {
+	query := url.Values{"mode": {mode}, "_pragma": pragmas}
+	if mode != "ro" {
+		query.Set("_txlock", "immediate")
+	}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String()
+}

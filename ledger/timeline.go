@@ -1,0 +1,138 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kept is how many events of a subject the timeline keeps: the last ones.
+const Kept = 50
+
+// EventKind is what happened.
+type EventKind string
+
+// The kinds of event.
+const (
+	EventSubmitted EventKind = "submitted"
+	EventCached    EventKind = "cached" // answered from what was known
+	EventAsked     EventKind = "asked"
+	EventWaited    EventKind = "waited"
+	EventFound     EventKind = "found"
+	EventCharged   EventKind = "charged"
+	EventDelivered EventKind = "delivered"
+	EventFailed    EventKind = "failed"
+	EventReplayed  EventKind = "replayed"
+	EventCancelled EventKind = "cancelled"
+)
+
+// Detail is what an event has to say, in words of the product: no personal data.
+type Detail map[string]any
+
+// Event is one thing that happened to a subject.
+type Event struct {
+	Subject string // as Store.SubjectKey
+	Seq     int64  // set when read
+	At      time.Time
+	Kind    EventKind
+	Account string
+	Lead    string
+	Detail  Detail
+}
+
+// Note adds events to their subjects' timelines, in the given order. It takes
+// subjects in one order, so that transactions cannot wait for each other.
+func (s *Store) Note(ctx context.Context, tx *sql.Tx, events ...Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	of := map[string][]Event{}
+	var subjects []string
+	for _, event := range events {
+		if of[event.Subject] == nil {
+			subjects = append(subjects, event.Subject)
+		}
+		of[event.Subject] = append(of[event.Subject], event)
+	}
+	slices.Sort(subjects)
+	ends, err := moveEnds(ctx, tx, subjects, of)
+	if err != nil {
+		return fmt.Errorf("ledger: timeline: %w", err)
+	}
+	const columns = 8
+	var args []any
+	for _, subject := range subjects {
+		own := of[subject]
+		seq := ends[subject] - int64(len(own))
+		for i, event := range own {
+			seq++
+			if len(own)-i > Kept { // would be overwritten by this very statement
+				continue
+			}
+			detail, err := json.Marshal(event.Detail)
+			if err != nil {
+				return fmt.Errorf("ledger: timeline: %w", err)
+			}
+			args = append(args, subject, seq%Kept, seq, millis(event.At), event.Kind, event.Account, event.Lead, string(detail))
+		}
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO timeline (subject, slot, seq, at, kind, account, lead, detail) VALUES `+
+		values(len(args)/columns, columns)+` ON CONFLICT (subject, slot) DO UPDATE SET seq = excluded.seq, at = excluded.at,
+		kind = excluded.kind, account = excluded.account, lead = excluded.lead, detail = excluded.detail`, args...)
+	if err != nil {
+		return fmt.Errorf("ledger: timeline: %w", err)
+	}
+	return nil
+}
+
+// moveEnds returns the last number of each subject after its new events.
+func moveEnds(ctx context.Context, tx *sql.Tx, subjects []string, of map[string][]Event) (map[string]int64, error) {
+	var args []any
+	for _, subject := range subjects {
+		args = append(args, subject, len(of[subject]))
+	}
+	rows, err := tx.QueryContext(ctx, `INSERT INTO timeline_ends (subject, seq) VALUES `+values(len(subjects), 2)+`
+		ON CONFLICT (subject) DO UPDATE SET seq = timeline_ends.seq + excluded.seq RETURNING subject, seq`, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	ends := make(map[string]int64, len(subjects))
+	for rows.Next() {
+		var subject string
+		var seq int64
+		if err := rows.Scan(&subject, &seq); err != nil {
+			return nil, err
+		}
+		ends[subject] = seq
+	}
+	return ends, rows.Err()
+}
+
+// Timeline returns the last events of a subject, oldest first.
+func (s *Store) Timeline(ctx context.Context, subject string) (events []Event, err error) {
+	rows, err := s.reader.QueryContext(ctx, `SELECT subject, seq, at, kind, account, lead, detail FROM timeline
+		WHERE subject = $1 ORDER BY seq`, subject)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: timeline: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var event Event
+		var at int64
+		var detail string
+		if err := rows.Scan(&event.Subject, &event.Seq, &at, &event.Kind, &event.Account, &event.Lead, &detail); err != nil {
+			return nil, fmt.Errorf("ledger: timeline: %w", err)
+		}
+		event.At = fromMillis(at)
+		if err := json.NewDecoder(strings.NewReader(detail)).Decode(&event.Detail); err != nil {
+			return nil, fmt.Errorf("ledger: timeline: %w", err)
+		}
+		events = append(events, event)
+	}
+	return events, rows.Err()
+}
