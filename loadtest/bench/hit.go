@@ -59,7 +59,7 @@ func (b *bench) hot(ctx context.Context, redis string, over fleet.Config) (*flee
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := b.client(service.Process)
+	client, err := b.client(service.Current())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +158,7 @@ func (b *bench) hits(ctx context.Context, service *fleet.Replica, answer *enrich
 		}
 	}
 	size := proto.Size(answer)
-	ours, err := b.unary(service.Process)
+	ours, err := b.unary(service.Current())
 	if err != nil {
 		return result{}, err
 	}

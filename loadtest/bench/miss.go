@@ -31,12 +31,12 @@ func miss(ctx context.Context, b *bench) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	client, err := b.client(service.Process)
+	client, err := b.client(service.Current())
 	if err != nil {
 		return result{}, err
 	}
 	var asked int64 // before this round: every lead is a new one
-	ours := &measured{process: service.Process, call: func(ctx context.Context, n int64) error {
+	ours := &measured{process: service.Current(), call: func(ctx context.Context, n int64) error {
 		_, err := client.Enrich(ctx, fresh(asked+n))
 		return err
 	}}

@@ -18,7 +18,7 @@ func restHit(ctx context.Context, b *bench) (result, error) {
 	}
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: workers}}
 	b.later(client.CloseIdleConnections)
-	length, err := post(ctx, client, service.Process, 0)
+	length, err := post(ctx, client, service.Current(), 0)
 	if err != nil {
 		return result{}, err
 	}
@@ -26,7 +26,7 @@ func restHit(ctx context.Context, b *bench) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	ours, bare := overREST(client, service.Process), overREST(client, floor)
+	ours, bare := overREST(client, service.Current()), overREST(client, floor)
 	if err := b.takeTurns(ctx, ours, bare); err != nil {
 		return result{}, err
 	}

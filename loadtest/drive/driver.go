@@ -41,11 +41,15 @@ func (a Answer) OK() bool { return a.Code == "OK" }
 
 // Driver asks one service in one way. It is safe for concurrent use.
 type Driver interface {
-	// Ask asks for all leads in one exchange and returns an answer for each,
-	// in their order.
-	Ask(ctx context.Context, questions []Question) []Answer
+	// Ask asks for all leads in one exchange and calls answered once for each,
+	// as soon as it is known and not for two at a time. i is its place among the
+	// questions.
+	Ask(ctx context.Context, questions []Question, answered func(i int, answer Answer))
 	Close() error
 }
+
+// Ways are the names of all drivers.
+var Ways = []string{"grpc", "rest", "batch", "stream"}
 
 // New returns the driver of a way: grpc, rest, batch or stream. key is an API
 // key; empty: none is sent.
@@ -55,6 +59,12 @@ func New(way, grpcAddress, restAddress, key string) (Driver, error) {
 		return newGRPC(grpcAddress, key)
 	case "rest":
 		return newREST(restAddress, key), nil
+	case "batch":
+		one, err := newGRPC(grpcAddress, key)
+		return batchDriver{one}, err
+	case "stream":
+		one, err := newGRPC(grpcAddress, key)
+		return streamDriver{one}, err
 	}
 	return nil, fmt.Errorf("no way to ask is called %q", way)
 }

@@ -26,17 +26,16 @@ func newGRPC(address, key string) (*grpcDriver, error) {
 	return &grpcDriver{connection: connection, client: enrichv1.NewEnrichServiceClient(connection), key: key}, nil
 }
 
-func (d *grpcDriver) Ask(ctx context.Context, questions []Question) []Answer {
+func (d *grpcDriver) Ask(ctx context.Context, questions []Question, answered func(int, Answer)) {
 	ctx = d.authorize(ctx)
-	answers := make([]Answer, len(questions))
 	for i, question := range questions {
 		response, err := d.client.Enrich(ctx, question.message())
-		answers[i] = read(response)
 		if err != nil {
-			answers[i] = Answer{Code: status.Code(err).String()}
+			answered(i, Answer{Code: status.Code(err).String()})
+			continue
 		}
+		answered(i, read(response))
 	}
-	return answers
 }
 
 func (d *grpcDriver) authorize(ctx context.Context) context.Context {

@@ -28,12 +28,10 @@ func newREST(address, key string) *restDriver {
 	return &restDriver{client: &http.Client{Transport: transport}, address: "http://" + address + "/v1/enrich", key: key}
 }
 
-func (d *restDriver) Ask(ctx context.Context, questions []Question) []Answer {
-	answers := make([]Answer, len(questions))
+func (d *restDriver) Ask(ctx context.Context, questions []Question, answered func(int, Answer)) {
 	for i, question := range questions {
-		answers[i] = d.one(ctx, question)
+		answered(i, d.one(ctx, question))
 	}
-	return answers
 }
 
 func (d *restDriver) one(ctx context.Context, question Question) Answer {
@@ -41,7 +39,7 @@ func (d *restDriver) one(ctx context.Context, question Question) Answer {
 	if err != nil {
 		return Answer{Code: codes.Internal.String()}
 	}
-	status, text, err := d.Post(ctx, body)
+	status, text, err := d.post(ctx, body)
 	if err != nil {
 		return Answer{Code: codes.Unavailable.String()}
 	}
@@ -55,8 +53,8 @@ func (d *restDriver) one(ctx context.Context, question Question) Answer {
 	return read(&response)
 }
 
-// Post sends one body and returns the answer as it is.
-func (d *restDriver) Post(ctx context.Context, body []byte) (status int, text []byte, err error) {
+// post sends one body and returns the answer as it is.
+func (d *restDriver) post(ctx context.Context, body []byte) (status int, text []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.address, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err

@@ -8,15 +8,17 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
 // Redis is a running redis-server that keeps nothing on disk.
 type Redis struct {
-	*Process
 	Address string
 
-	dir string
+	dir     string
+	current atomic.Pointer[Process]
 }
 
 // StartRedis starts a Redis on a free port of the loopback interface.
@@ -35,6 +37,18 @@ func StartRedis(ctx context.Context, dir string, core int) (*Redis, error) {
 	return nil, failed
 }
 
+// Current is its process, which may have ended.
+func (r *Redis) Current() *Process { return r.current.Load() }
+
+// Signal sends its process a signal.
+func (r *Redis) Signal(signal syscall.Signal) error { return r.Current().Signal(signal) }
+
+// Kill ends it at once.
+func (r *Redis) Kill() { r.Current().Kill() }
+
+// Stop ends it.
+func (r *Redis) Stop() { r.Current().Stop() }
+
 // Restart starts a killed Redis at the same address, with nothing in it.
 func (r *Redis) Restart(ctx context.Context) error { return r.run(ctx, AnyCore) }
 
@@ -48,7 +62,7 @@ func (r *Redis) run(ctx context.Context, core int) error {
 	if err != nil {
 		return err
 	}
-	r.Process = process
+	r.current.Store(process)
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 
 	"github.com/goccy/go-yaml"
 )
@@ -57,21 +59,22 @@ func Merge(base, over Config) Config {
 
 // Replica is one running enrichd. Its number and configuration stay over a
 // restart, its addresses do not.
+//
+// It is safe for concurrent use.
 type Replica struct {
-	*Process
-
-	binary, file string
-	core         int
+	name, binary, file string
+	core               int
+	current            atomic.Pointer[Process]
 }
 
 // StartReplica writes the configuration into the folder and starts an enrichd
 // of that name with it.
 func StartReplica(ctx context.Context, binary, dir, name string, config Config, core int) (*Replica, error) {
-	r := &Replica{binary: binary, file: filepath.Join(dir, name+".yaml"), core: core}
+	r := &Replica{name: name, binary: binary, file: filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".yaml"), core: core}
 	if err := r.Configure(config); err != nil {
 		return nil, err
 	}
-	return r, r.start(ctx, name)
+	return r, r.Restart(ctx)
 }
 
 // Configure replaces the replica's configuration file. A running replica
@@ -88,12 +91,23 @@ func (r *Replica) Configure(config Config) error {
 	return os.Rename(fresh, r.file)
 }
 
-// Restart starts a replica that has ended.
-func (r *Replica) Restart(ctx context.Context) error { return r.start(ctx, r.Name) }
+// Name of the replica.
+func (r *Replica) Name() string { return r.name }
 
-func (r *Replica) start(ctx context.Context, name string) error {
+// Current is its process, which may have ended.
+func (r *Replica) Current() *Process { return r.current.Load() }
+
+// Stop ends the replica.
+func (r *Replica) Stop() {
+	if process := r.Current(); process != nil {
+		process.Stop()
+	}
+}
+
+// Restart starts a replica that is not running.
+func (r *Replica) Restart(ctx context.Context) error {
 	process, err := Serve(ctx, Program{
-		Name: name,
+		Name: r.name,
 		Args: []string{r.binary, "serve", "--config", r.file},
 		Core: r.core,
 		Log:  r.file + ".log",
@@ -101,6 +115,6 @@ func (r *Replica) start(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	r.Process = process
+	r.current.Store(process)
 	return nil
 }

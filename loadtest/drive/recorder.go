@@ -1,0 +1,133 @@
+package drive
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Point is what one second brought. Latencies are in seconds, 0 when nothing
+// was answered.
+type Point struct {
+	At       int     `json:"at"` // seconds since the load began
+	Answered int64   `json:"answered"`
+	Failed   int64   `json:"failed"`
+	P50      float64 `json:"p50"`
+	P95      float64 `json:"p95"`
+	P99      float64 `json:"p99"`
+}
+
+// Latencies are counted from the intended start, in seconds.
+type Latencies struct {
+	P50  float64 `json:"p50"`
+	P95  float64 `json:"p95"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p999"`
+	Max  float64 `json:"max"`
+	Mean float64 `json:"mean"`
+}
+
+// Tally is what a Recorder has counted.
+type Tally struct {
+	Asked    int64            `json:"asked"`
+	Answered int64            `json:"answered"`
+	Codes    map[string]int64 `json:"codes"` // of all answers
+	Tiers    map[string]int64 `json:"tiers"` // of those with a fact
+	Outcomes map[string]int64 `json:"outcomes"`
+	Calls    int64            `json:"calls"` // vendor calls, as the service tells them
+	Latencies
+}
+
+// Failed is how many questions got an error.
+func (t Tally) Failed() (failed int64) {
+	for code, n := range t.Codes {
+		if code != "OK" {
+			failed += n
+		}
+	}
+	return failed
+}
+
+// Recorder counts answers and their latencies. It is safe for concurrent use.
+type Recorder struct {
+	mu      sync.Mutex
+	tally   Tally
+	all     *hdrhistogram.Histogram // microseconds
+	second  *hdrhistogram.Histogram
+	current Point
+}
+
+// longestLatency is the most that is told apart, in microseconds.
+const longestLatency = int64(time.Hour / time.Microsecond)
+
+// NewRecorder returns an empty one.
+func NewRecorder() *Recorder {
+	return &Recorder{
+		tally:  Tally{Codes: map[string]int64{}, Tiers: map[string]int64{}, Outcomes: map[string]int64{}},
+		all:    hdrhistogram.New(1, longestLatency, 3),
+		second: hdrhistogram.New(1, longestLatency, 3),
+	}
+}
+
+// Ask counts a question.
+func (r *Recorder) Ask() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tally.Asked++
+}
+
+// Answer counts an answer that came at now to a question that ought to have
+// been asked at intended. Latencies are those of answers, not of failures.
+func (r *Recorder) Answer(answer Answer, intended, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tally.Codes[answer.Code]++
+	if !answer.OK() {
+		r.current.Failed++
+		return
+	}
+	r.tally.Answered++
+	r.current.Answered++
+	r.tally.Outcomes[answer.Outcome]++
+	r.tally.Calls += int64(answer.Calls)
+	if answer.Tier != "" {
+		r.tally.Tiers[answer.Tier]++
+	}
+	latency := min(max(now.Sub(intended).Microseconds(), 1), longestLatency)
+	_ = r.all.RecordValue(latency)
+	_ = r.second.RecordValue(latency)
+}
+
+// Turn ends a second and returns what it brought.
+func (r *Recorder) Turn(at int) Point {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	point := r.current
+	point.At = at
+	point.P50, point.P95, point.P99 = quantile(r.second, 50), quantile(r.second, 95), quantile(r.second, 99)
+	r.current = Point{}
+	r.second.Reset()
+	return point
+}
+
+// Tally returns what has been counted so far.
+func (r *Recorder) Tally() Tally {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tally := r.tally
+	tally.Codes, tally.Tiers, tally.Outcomes = maps.Clone(tally.Codes), maps.Clone(tally.Tiers), maps.Clone(tally.Outcomes)
+	tally.Latencies = Latencies{
+		P50: quantile(r.all, 50), P95: quantile(r.all, 95), P99: quantile(r.all, 99), P999: quantile(r.all, 99.9),
+		Max: float64(r.all.Max()) / 1e6, Mean: r.all.Mean() / 1e6,
+	}
+	return tally
+}
+
+func quantile(h *hdrhistogram.Histogram, percent float64) float64 {
+	if h.TotalCount() == 0 {
+		return 0
+	}
+	return float64(h.ValueAtQuantile(percent)) / 1e6
+}

@@ -1,0 +1,232 @@
+package judge
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/enrichd/enrichd/providers/fakevendor"
+	"github.com/enrichd/enrichd/providers/fakevendor/strict"
+)
+
+// Meanings of the figures that every report may have. Those with a dot have
+// more of their kind, one for each traffic or vendor.
+var Meanings = map[string]string{
+	"answered":             "questions that got an answer; that vendors know nothing is one",
+	"answered_per_second":  "the same per second of load",
+	"failed_share":         "errors over questions that came back",
+	"unfinished":           "questions under way when the load ended",
+	"vendor_calls":         "calls in the vendors' ledgers",
+	"calls_per_lead":       "those calls over the leads that each vendor was asked for",
+	"retry_depth":          "the most calls that one vendor got for one lead",
+	"retry_spread":         "standard deviation over mean of the time between two calls for one lead",
+	"refused_per_10k":      "calls that a limit refused, per 10,000 calls",
+	"too_many_per_10k":     "calls answered 429, faults included, per 10,000 calls",
+	"after_spent":          "calls refused because a day or month was spent",
+	"duplicates":           "calls billed for what had been billed before",
+	"quota_used":           "calls admitted over calls that the limits allowed, of the vendor with the least",
+	"cost_micros":          "what vendors billed",
+	"cost_per_record":      "the same for each answer that found something, in micros",
+	"hit_ratio":            "answers from the caches over all answers that found something",
+	"saved_micros":         "what the cached answers would have cost at the price of the others",
+	"saved_share":          "the same over what everything would have cost",
+	"redis_trips_per_lead": "round trips to Redis for each question",
+	"rss_peak_mib":         "the most resident memory of one replica",
+	"rss_growth":           "resident memory in the last quarter over that in the second, of the replica that grew most",
+	"files_growth":         "open files in the last quarter less those in the second",
+	"threads_growth":       "threads in the last quarter less those in the second",
+	"cpu_seconds_per_1k":   "processor time of all replicas for 1,000 answers",
+	"wait.*.p50":           "seconds from the intended start to the answer, of one traffic; also p95, p99, max",
+	"failed_share.*":       "errors of one traffic",
+	"answered.*":           "answers of one traffic",
+	"quota_used.*":         "of one vendor",
+}
+
+// figures counts everything that can be told.
+func (e Evidence) figures() map[string]float64 {
+	f := map[string]float64{}
+	e.askFigures(f)
+	e.ledgerFigures(f)
+	e.processFigures(f)
+	if found := f["answered"] - f["not_found"]; found > 0 {
+		f["cost_per_record"] = f["cost_micros"] / found
+	}
+	delete(f, "not_found")
+	e.savings(f)
+	if e.RedisTrips >= 0 && f["answered"] > 0 {
+		f["redis_trips_per_lead"] = float64(e.RedisTrips) / f["answered"]
+	}
+	return f
+}
+
+// askFigures are what callers saw.
+func (e Evidence) askFigures(f map[string]float64) {
+	var asked, answered, failed, cached, found, notFound int64
+	for _, t := range e.Traffic {
+		asked, answered, failed = asked+t.Tally.Asked, answered+t.Tally.Answered, failed+t.Tally.Failed()
+		cached += t.Tally.Tiers["memory"] + t.Tally.Tiers["redis"]
+		for _, n := range t.Tally.Tiers {
+			found += n
+		}
+		notFound += t.Tally.Outcomes["not_found"]
+		f["wait."+t.Name+".p50"], f["wait."+t.Name+".p95"] = t.Tally.P50, t.Tally.P95
+		f["wait."+t.Name+".p99"], f["wait."+t.Name+".max"] = t.Tally.P99, t.Tally.Max
+		f["answered."+t.Name] = float64(t.Tally.Answered)
+		f["failed_share."+t.Name] = share(t.Tally.Failed(), t.Tally.Failed()+t.Tally.Answered)
+	}
+	f["answered"], f["not_found"] = float64(answered), float64(notFound)
+	f["answered_per_second"] = float64(answered) / max(e.Length.Seconds(), 1e-9)
+	f["failed_share"] = share(failed, failed+answered)
+	f["unfinished"] = float64(asked - answered - failed)
+	f["hit_ratio"] = share(cached, found)
+}
+
+// ledgerFigures are what vendors saw.
+func (e Evidence) ledgerFigures(f map[string]float64) {
+	var calls, refused, tooMany, duplicates, cost, leads, spent, depth int64
+	var gaps []float64
+	for _, l := range e.Ledgers {
+		calls, refused, tooMany = calls+l.Summary.Calls, refused+l.Summary.RateLimited, tooMany+l.Summary.TooMany
+		duplicates, cost = duplicates+l.Summary.Duplicates, cost+l.Summary.ChargedMicros
+		spent += l.spent()
+		last := map[string]time.Time{}
+		times := map[string]int64{}
+		for _, entry := range l.Entries {
+			if entry.Subject == "" {
+				continue
+			}
+			if before, again := last[entry.Subject]; again {
+				gaps = append(gaps, entry.Time.Sub(before).Seconds())
+			}
+			last[entry.Subject] = entry.Time
+			times[entry.Subject]++
+			depth = max(depth, times[entry.Subject])
+		}
+		leads += int64(len(times))
+		if allowed := l.allowed(e.Began, e.Began.Add(e.Length)); allowed > 0 {
+			used := float64(l.admitted(e.Began, e.Began.Add(e.Length))) / allowed
+			f["quota_used."+l.Name] = used
+			if least, known := f["quota_used"]; !known || used < least {
+				f["quota_used"] = used
+			}
+		}
+	}
+	if len(e.Ledgers) == 0 {
+		return
+	}
+	f["vendor_calls"], f["duplicates"], f["cost_micros"] = float64(calls), float64(duplicates), float64(cost)
+	f["after_spent"], f["retry_depth"], f["retry_spread"] = float64(spent), float64(depth), spread(gaps)
+	f["refused_per_10k"], f["too_many_per_10k"] = 10_000*share(refused, calls), 10_000*share(tooMany, calls)
+	f["calls_per_lead"] = share(calls, leads)
+}
+
+// savings compares with a service that remembers nothing: every answer would
+// cost what those of vendors did.
+func (e Evidence) savings(f map[string]float64) {
+	var fromVendors, found int64
+	for _, t := range e.Traffic {
+		fromVendors += t.Tally.Tiers["vendor"]
+		found += t.Tally.Tiers["vendor"] + t.Tally.Tiers["memory"] + t.Tally.Tiers["redis"]
+	}
+	if fromVendors == 0 || f["cost_micros"] == 0 {
+		return
+	}
+	whole := f["cost_micros"] / float64(fromVendors) * float64(found)
+	f["saved_micros"] = whole - f["cost_micros"]
+	f["saved_share"] = f["saved_micros"] / whole
+}
+
+// spent is how many calls a spent day or month refused.
+func (l Ledger) spent() (n int64) {
+	for _, quota := range l.Quotas {
+		for _, limit := range quota.Limits {
+			if limit.Shape == strict.Day || limit.Shape == strict.Month {
+				n = max(n, l.Summary.RefusedBy[limit.Name])
+			}
+		}
+	}
+	return n
+}
+
+// admitted counts the calls between two moments that no limit refused and no
+// fault kept from being counted.
+func (l Ledger) admitted(from, to time.Time) (n int64) {
+	for _, entry := range l.Entries {
+		if !entry.Time.Before(from) && entry.Time.Before(to) && counted(entry) {
+			n++
+		}
+	}
+	return n
+}
+
+// counted tells whether a call was taken from the vendor's limits.
+func counted(entry fakevendor.Entry) bool {
+	switch entry.Fault {
+	case fakevendor.Outage, fakevendor.Brownout, fakevendor.Storm, fakevendor.HTML, fakevendor.Redirect:
+		return false
+	case fakevendor.Sequence:
+		return entry.Status == 200
+	}
+	return entry.Limit == ""
+}
+
+func share(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// spread is the standard deviation over the mean; 0 for fewer than two values.
+func spread(values []float64) float64 {
+	if len(values) < 2 {
+		return 0
+	}
+	var sum, squares float64
+	for _, value := range values {
+		sum += value
+	}
+	mean := sum / float64(len(values))
+	for _, value := range values {
+		squares += (value - mean) * (value - mean)
+	}
+	if mean == 0 {
+		return 0
+	}
+	return math.Sqrt(squares/float64(len(values)-1)) / mean
+}
+
+// processFigures are what replicas held. Growth is told from ten seconds on.
+func (e Evidence) processFigures(f map[string]float64) {
+	var cpu float64
+	for _, p := range e.Processes {
+		if p.Name == "redis" || len(p.Points) == 0 {
+			continue
+		}
+		for _, point := range p.Points {
+			f["rss_peak_mib"] = max(f["rss_peak_mib"], float64(point.RSS)/(1<<20))
+		}
+		cpu += p.Points[len(p.Points)-1].CPU - p.Points[0].CPU
+		quarter := len(p.Points) / 4
+		if quarter < 3 {
+			continue
+		}
+		early, late := p.Points[quarter:2*quarter], p.Points[3*quarter:]
+		f["rss_growth"] = max(f["rss_growth"], middle(late, func(p ProcessPoint) int64 { return p.RSS })/max(middle(early, func(p ProcessPoint) int64 { return p.RSS }), 1))
+		f["files_growth"] = max(f["files_growth"], middle(late, func(p ProcessPoint) int64 { return p.Files })-middle(early, func(p ProcessPoint) int64 { return p.Files }))
+		f["threads_growth"] = max(f["threads_growth"], middle(late, func(p ProcessPoint) int64 { return p.Threads })-middle(early, func(p ProcessPoint) int64 { return p.Threads }))
+	}
+	if f["answered"] > 0 && cpu > 0 {
+		f["cpu_seconds_per_1k"] = cpu / f["answered"] * 1000
+	}
+}
+
+// middle is the median of what of says about the points.
+func middle(points []ProcessPoint, of func(ProcessPoint) int64) float64 {
+	values := make([]int64, len(points))
+	for i, point := range points {
+		values[i] = of(point)
+	}
+	slices.Sort(values)
+	return float64(values[len(values)/2])
+}

@@ -1,0 +1,111 @@
+// Package judge says what came out of a load test, by the vendors' own ledgers
+// wherever they know, and whether that is what the scenario demands.
+package judge
+
+import (
+	"time"
+
+	"github.com/enrichd/enrichd/loadtest/drive"
+	"github.com/enrichd/enrichd/loadtest/fleet"
+)
+
+// Report is what came out of one run. It is what is kept as JSON.
+type Report struct {
+	Scenario string    `json:"scenario"`
+	About    string    `json:"about"`
+	Began    time.Time `json:"began"`
+	Seconds  float64   `json:"seconds"` // of load
+	Machine  string    `json:"machine"`
+	Commit   string    `json:"commit"`
+	Replicas int       `json:"replicas"`
+
+	// Passed is true when every check holds.
+	Passed bool    `json:"passed"`
+	Checks []Check `json:"checks"`
+	// Figures by name; docs of each are in Meanings.
+	Figures map[string]float64 `json:"figures"`
+
+	Traffic   []Traffic `json:"traffic"`
+	Vendors   []Vendor  `json:"vendors"`
+	Processes []Process `json:"processes"`
+	Marks     []Mark    `json:"marks"`
+	Bands     []Band    `json:"bands"`
+}
+
+// Check is one line of the scenario's SLO, judged.
+type Check struct {
+	Line   string  `json:"line"`
+	Figure string  `json:"figure"`
+	Value  float64 `json:"value"`
+	// Known is false when the run brought no such figure; then it has not
+	// passed.
+	Known  bool `json:"known"`
+	Passed bool `json:"passed"`
+}
+
+// Traffic is what one kind of caller saw.
+type Traffic struct {
+	Name    string        `json:"name"`
+	Via     string        `json:"via"`
+	Lane    string        `json:"lane"`
+	Account string        `json:"account,omitempty"`
+	Tally   drive.Tally   `json:"tally"`
+	Points  []drive.Point `json:"points"`
+}
+
+// Vendor is what one vendor's ledger says.
+type Vendor struct {
+	Name        string `json:"name"`
+	Calls       int64  `json:"calls"`
+	RateLimited int64  `json:"rate_limited"`
+	TooMany     int64  `json:"too_many"`
+	Duplicates  int64  `json:"duplicates"`
+	// CostMicros is what it billed.
+	CostMicros int64 `json:"cost_micros"`
+	// Allowed is how many calls its limits allowed during the load; 0: it has
+	// no limits.
+	Allowed float64       `json:"allowed"`
+	Points  []VendorPoint `json:"points"`
+}
+
+// VendorPoint is one second of a vendor.
+type VendorPoint struct {
+	At int `json:"at"`
+	// Admitted calls were worked on, Refused ones were not for a limit, Failed
+	// ones met a fault.
+	Admitted int64 `json:"admitted"`
+	Refused  int64 `json:"refused"`
+	Failed   int64 `json:"failed"`
+	// Quota is what the limits allow per second in the long run; 0: no limit.
+	Quota float64 `json:"quota"`
+}
+
+// Process is what one process held over time.
+type Process struct {
+	Name   string         `json:"name"`
+	Points []ProcessPoint `json:"points"`
+}
+
+// ProcessPoint is one second of a process.
+type ProcessPoint struct {
+	At int `json:"at"`
+	fleet.Usage
+	// CPU is the processor time used so far, in seconds.
+	CPU float64 `json:"cpu"`
+}
+
+// Mark is something that was done at a moment.
+type Mark struct {
+	At   float64 `json:"at"` // seconds
+	What string  `json:"what"`
+}
+
+// Band is a time in which something held: a fault of a vendor, a pause, an open
+// breaker.
+type Band struct {
+	Vendor string  `json:"vendor"`
+	Kind   string  `json:"kind"` // fault, pause or breaker
+	What   string  `json:"what"`
+	From   float64 `json:"from"` // seconds
+	To     float64 `json:"to"`
+}

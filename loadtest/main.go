@@ -1,0 +1,45 @@
+// Command loadtest asks a fleet of real processes the way its users do, lets
+// things go wrong meanwhile, and judges what came out by the vendors' own
+// ledgers.
+//
+// All it starts runs on this machine and is ended with it. It asks other
+// machines only when a scenario names them and the command line repeats it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/alecthomas/kong"
+)
+
+// command is the command line.
+type command struct {
+	Run     runCommand     `cmd:"" default:"withargs" help:"Run scenarios, and say whether they are good."`
+	List    listCommand    `cmd:"" help:"List the scenarios that come with the program."`
+	Compare compareCommand `cmd:"" help:"Compare two reports."`
+	Render  renderCommand  `cmd:"" help:"Make the page of a report anew."`
+}
+
+// errFailed says that a run was not good; the report says why.
+var errFailed = errors.New("not all of it is good")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	parsed := kong.Parse(&command{}, kong.Name("loadtest"),
+		kong.Description("Load tests of a fleet on this machine, judged by the vendors' ledgers."),
+		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)))
+	switch err := parsed.Run(); {
+	case errors.Is(err, errFailed):
+		stop()
+		os.Exit(1)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "loadtest:", err)
+		stop()
+		os.Exit(2)
+	}
+}

@@ -1,0 +1,79 @@
+// Package report writes what came out of a load test: for the terminal, as JSON,
+// and as one page that needs nothing else.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/enrichd/enrichd/loadtest/judge"
+)
+
+// WriteJSON writes the report for programs.
+func WriteJSON(w io.Writer, r *judge.Report) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", " ")
+	return encoder.Encode(r)
+}
+
+// ReadJSON reads what WriteJSON wrote.
+func ReadJSON(r io.Reader) (*judge.Report, error) {
+	var read judge.Report
+	if err := json.NewDecoder(r).Decode(&read); err != nil {
+		return nil, err
+	}
+	if read.Scenario == "" {
+		return nil, fmt.Errorf("this is no report of a load test")
+	}
+	return &read, nil
+}
+
+// Text writes verdict and checks for the terminal.
+func Text(w io.Writer, r *judge.Report) {
+	word, sentence := verdict(r)
+	fmt.Fprintf(w, "%s: %s. %s\n", r.Scenario, word, sentence)
+	for _, check := range r.Checks {
+		sign := "✓"
+		if !check.Passed {
+			sign = "✗"
+		}
+		fmt.Fprintf(w, "  %s %-36s %s\n", sign, check.Line, measured(check))
+	}
+	for _, t := range r.Traffic {
+		fmt.Fprintf(w, "  %-16s %8d answered  %6d failed  p50 %s  p95 %s  p99 %s\n", t.Name, t.Tally.Answered, t.Tally.Failed(),
+			seconds(t.Tally.P50), seconds(t.Tally.P95), seconds(t.Tally.P99))
+	}
+}
+
+// Compare writes the figures of two reports side by side.
+func Compare(w io.Writer, a, b *judge.Report) {
+	fmt.Fprintf(w, "%-28s %16s %16s %9s\n", "", a.Scenario+" "+a.Commit, b.Scenario+" "+b.Commit, "CHANGE")
+	names := map[string]bool{}
+	for name := range a.Figures {
+		names[name] = true
+	}
+	for name := range b.Figures {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		before, had := a.Figures[name]
+		after, has := b.Figures[name]
+		one, other, change := "–", "–", ""
+		if had {
+			one = figure(name, before)
+		}
+		if has {
+			other = figure(name, after)
+		}
+		if had && has && before != 0 {
+			change = fmt.Sprintf("%+.1f %%", 100*(after-before)/before)
+		}
+		fmt.Fprintf(w, "%-28s %16s %16s %9s\n", name, one, other, change)
+	}
+	before, _ := verdict(a)
+	after, _ := verdict(b)
+	fmt.Fprintf(w, "%-28s %16s %16s\n", "verdict", before, after)
+}

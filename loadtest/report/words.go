@@ -1,0 +1,84 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/enrichd/enrichd/loadtest/judge"
+)
+
+// verdict is the first thing a reader sees.
+func verdict(r *judge.Report) (word, sentence string) {
+	var failed []string
+	for _, check := range r.Checks {
+		if !check.Passed {
+			failed = append(failed, check.Line+" (was "+measured(check)+")")
+		}
+	}
+	switch {
+	case len(r.Checks) == 0:
+		return "Not judged", "The scenario demands nothing."
+	case len(failed) == 0 && len(r.Checks) == 1:
+		return "Good", "The one check holds."
+	case len(failed) == 0:
+		return "Good", fmt.Sprintf("All %d checks hold.", len(r.Checks))
+	default:
+		return "Not good", fmt.Sprintf("%d of %d checks fail: %s.", len(failed), len(r.Checks), strings.Join(failed, "; "))
+	}
+}
+
+func measured(check judge.Check) string {
+	if !check.Known {
+		return "not measured"
+	}
+	return figure(check.Figure, check.Value)
+}
+
+// figure writes a figure's value the way its name wants.
+func figure(name string, value float64) string {
+	base, _, _ := strings.Cut(name, ".")
+	switch {
+	case base == "wait":
+		return seconds(value)
+	case strings.HasSuffix(base, "_share") || base == "hit_ratio" || base == "quota_used":
+		return fmt.Sprintf("%.2f %%", 100*value)
+	case strings.HasSuffix(base, "micros") || base == "cost_per_record":
+		return fmt.Sprintf("%.4f", value/1e6)
+	case value == float64(int64(value)):
+		return fmt.Sprintf("%d", int64(value))
+	default:
+		return fmt.Sprintf("%.3g", value)
+	}
+}
+
+func seconds(value float64) string {
+	length := time.Duration(value * float64(time.Second))
+	switch {
+	case length >= 10*time.Second:
+		return length.Round(100 * time.Millisecond).String()
+	case length >= time.Second:
+		return length.Round(10 * time.Millisecond).String()
+	case length >= time.Millisecond:
+		return length.Round(100 * time.Microsecond).String()
+	default:
+		return length.Round(time.Microsecond).String()
+	}
+}
+
+// meaning of a figure.
+func meaning(name string) string {
+	if text, known := judge.Meanings[name]; known {
+		return text
+	}
+	base, rest, _ := strings.Cut(name, ".")
+	if i := strings.LastIndex(rest, "."); i >= 0 {
+		if text, known := judge.Meanings[base+".*"+rest[i:]]; known {
+			return text
+		}
+	}
+	if text, known := judge.Meanings[base+".*.p50"]; known {
+		return text
+	}
+	return judge.Meanings[base+".*"]
+}

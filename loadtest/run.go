@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/enrichd/enrichd/loadtest/fleet"
+	"github.com/enrichd/enrichd/loadtest/judge"
+	"github.com/enrichd/enrichd/loadtest/report"
+	"github.com/enrichd/enrichd/loadtest/scenario"
+	"github.com/enrichd/enrichd/loadtest/scenarios"
+	"github.com/enrichd/enrichd/loadtest/trial"
+)
+
+// runCommand runs scenarios one after the other.
+type runCommand struct {
+	Scenarios []string      `arg:"" optional:"" help:"Names of scenarios that come with the program, or files. Default: steady." placeholder:"SCENARIO"`
+	Out       string        `default:"loadtest-reports" help:"Folder for reports."`
+	Length    time.Duration `help:"Another length; events keep their times." placeholder:"DURATION"`
+	Binary    string        `type:"existingfile" help:"An enrichd to test. Default: one built from these sources." placeholder:"FILE"`
+	Really    bool          `help:"Ask the service that the scenario's target names. Without it only what would be done is said."`
+	Public    []string      `help:"Hosts outside this machine and private networks that may be asked, by name." placeholder:"HOST"`
+}
+
+// Run runs the scenarios.
+func (c *runCommand) Run(ctx context.Context) error {
+	if len(c.Scenarios) == 0 {
+		c.Scenarios = []string{"steady"}
+	}
+	var all []*scenario.Scenario
+	for _, name := range c.Scenarios {
+		read, err := readScenario(name)
+		if err != nil {
+			return err
+		}
+		if c.Length > 0 {
+			if read, err = read.WithLength(c.Length); err != nil {
+				return err
+			}
+		}
+		all = append(all, read)
+	}
+	binary, remove, err := c.build(ctx, all)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	passed := true
+	for _, one := range all {
+		if one.Target != nil {
+			if err := guard(one.Target, c.Public); err != nil {
+				return err
+			}
+			if !c.Really {
+				sayWhatWouldBeDone(one)
+				continue
+			}
+		}
+		good, err := c.one(ctx, one, binary)
+		if err != nil {
+			return fmt.Errorf("%s: %w", one.Name, err)
+		}
+		passed = passed && good
+	}
+	if !passed {
+		return errFailed
+	}
+	return nil
+}
+
+// build compiles enrichd once for all scenarios that start it.
+func (c *runCommand) build(ctx context.Context, all []*scenario.Scenario) (binary string, remove func(), err error) {
+	needed := false
+	for _, one := range all {
+		needed = needed || one.Target == nil
+	}
+	if c.Binary != "" || !needed {
+		return c.Binary, func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "loadtest")
+	if err != nil {
+		return "", nil, err
+	}
+	fmt.Fprintln(os.Stderr, "building enrichd …")
+	binary, err = fleet.Build(ctx, dir)
+	if err != nil {
+		os.RemoveAll(dir)
+		return "", nil, err
+	}
+	return binary, func() { os.RemoveAll(dir) }, nil
+}
+
+// one runs a scenario and keeps its report.
+func (c *runCommand) one(ctx context.Context, s *scenario.Scenario, binary string) (bool, error) {
+	options := trial.Options{Binary: binary}
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		options.Progress = os.Stderr
+	}
+	outcome, err := trial.Run(ctx, s, options)
+	if err != nil {
+		return false, err
+	}
+	outcome.Machine, outcome.Commit = machine(), commit()
+	page, err := keep(outcome, c.Out)
+	if err != nil {
+		return false, err
+	}
+	report.Text(os.Stdout, outcome)
+	fmt.Printf("report: %s\n\n", page)
+	return outcome.Passed, nil
+}
+
+// keep writes a report as JSON and as a page, and returns the page's path.
+func keep(outcome *judge.Report, folder string) (string, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	base := filepath.Join(folder, outcome.Scenario+outcome.Began.UTC().Format("-20060102-150405"))
+	var text, page bytes.Buffer
+	if err := report.WriteJSON(&text, outcome); err != nil {
+		return "", err
+	}
+	if err := report.WriteHTML(&page, outcome); err != nil {
+		return "", err
+	}
+	return base + ".html", errors.Join(os.WriteFile(base+".json", text.Bytes(), 0o644), os.WriteFile(base+".html", page.Bytes(), 0o644))
+}
+
+// readScenario reads a scenario by name or from a file.
+func readScenario(name string) (*scenario.Scenario, error) {
+	if text, err := scenarios.Files.ReadFile(name + ".yaml"); err == nil {
+		return scenario.Parse(name+".yaml", bytes.NewReader(text))
+	}
+	file, err := os.Open(filepath.Clean(name))
+	if err != nil {
+		return nil, fmt.Errorf("%s is neither a file nor one of: %s", name, strings.Join(scenarios.Names(), ", "))
+	}
+	defer file.Close()
+	return scenario.Parse(name, file)
+}
+
+// listCommand lists scenarios.
+type listCommand struct{}
+
+// Run prints them.
+func (c *listCommand) Run() error {
+	for _, name := range scenarios.Names() {
+		read, err := readScenario(name)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%-24s %5s  %s\n", name, read.Length, read.About)
+	}
+	return nil
+}
+
+func machine() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	load, _, _ := strings.Cut(string(text), " ")
+	return fmt.Sprintf("%d cores, %s, load %s", runtime.NumCPU(), runtime.Version(), load)
+}
+
+// commit names the sources that were tested.
+func commit() string {
+	text, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(text))
+}

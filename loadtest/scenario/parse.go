@@ -1,0 +1,208 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/enrichd/enrichd/loadtest/drive"
+	"github.com/enrichd/enrichd/providers/fakevendor"
+)
+
+const (
+	longest      = time.Hour
+	mostReplicas = 32
+)
+
+// Parse reads a scenario strictly and returns every problem of it at once.
+func Parse(file string, r io.Reader) (*Scenario, error) {
+	s := &Scenario{Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}
+	if err := yaml.NewDecoder(r, yaml.Strict()).Decode(s); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	s.setDefaults()
+	if err := errors.Join(s.problems()...); err != nil {
+		return nil, fmt.Errorf("%s:\n%w", file, err)
+	}
+	return s, nil
+}
+
+func (s *Scenario) setDefaults() {
+	if s.Replicas == 0 {
+		s.Replicas = 1
+	}
+	for i := range s.Traffic {
+		t := &s.Traffic[i]
+		if t.Via == "" {
+			t.Via = "grpc"
+		}
+		if t.Workload.Kind == "" {
+			t.Workload.Kind = "fresh"
+		}
+		if t.Workload.Skew == 0 {
+			t.Workload.Skew = 1.1
+		}
+		if t.Workload.Column == "" {
+			t.Workload.Column = "email"
+		}
+		if t.Workers == 0 {
+			t.Workers = 64
+			if t.Rate > 0 {
+				t.Workers = 10_000
+			}
+		}
+		if t.Batch == 0 {
+			t.Batch = 1
+			if t.Via == "batch" || t.Via == "stream" {
+				t.Batch = 100
+			}
+		}
+		t.Clump = max(t.Clump, 1)
+		if t.Until == 0 {
+			t.Until = s.Length
+		}
+	}
+}
+
+func (s *Scenario) problems() (problems []error) {
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if s.Length <= 0 || s.Length > longest {
+		problem("length: %s is not between 0 and %s", s.Length, longest)
+	}
+	if s.Replicas < 1 || s.Replicas > mostReplicas {
+		problem("replicas: %d is not between 1 and %d", s.Replicas, mostReplicas)
+	}
+	if s.Target != nil {
+		if s.Target.GRPC == "" && s.Target.REST == "" {
+			problem("target: neither grpc nor rest")
+		}
+		if len(s.Vendors) > 0 || len(s.Events) > 0 || s.Redis {
+			problem("target: vendors, events and redis are those of a fleet that is started here")
+		}
+	} else if err := s.FakeVendors().Validate(); err != nil {
+		problem("vendors: %w", err)
+	}
+	if len(s.Traffic) == 0 {
+		problem("traffic: nobody asks")
+	}
+	names := map[string]bool{}
+	for i, t := range s.Traffic {
+		for _, err := range t.problems(s) {
+			problem("traffic[%d]: %w", i, err)
+		}
+		if names[t.Name] {
+			problem("traffic[%d]: name: %q is there twice", i, t.Name)
+		}
+		names[t.Name] = true
+	}
+	for i, e := range s.Events {
+		for _, err := range e.problems(s) {
+			problem("events[%d]: %w", i, err)
+		}
+	}
+	for i, line := range s.SLO {
+		if _, err := ParseBound(line); err != nil {
+			problem("slo[%d]: %w", i, err)
+		}
+	}
+	return problems
+}
+
+func (t Traffic) problems(s *Scenario) (problems []error) {
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if t.Name == "" || strings.ContainsAny(t.Name, " .") {
+		problem("name: %q is empty, or has spaces or dots", t.Name)
+	}
+	if !slices.Contains(drive.Ways, t.Via) {
+		problem("via: %q is none of %s", t.Via, strings.Join(drive.Ways, ", "))
+	}
+	if !slices.Contains([]string{"", "interactive", "standard", "bulk"}, t.Lane) {
+		problem("lane: %q is none of interactive, standard, bulk", t.Lane)
+	}
+	if t.Rate < 0 || t.Rate > 100_000 || t.Workers < 1 || t.Workers > 100_000 {
+		problem("rate and workers are between 0 and 100000")
+	}
+	if t.Clump > 1 && t.Rate == 0 {
+		problem("clump: needs a rate")
+	}
+	if t.Batch < 1 || t.Batch > 1000 {
+		problem("batch: %d is not between 1 and 1000", t.Batch)
+	}
+	if t.Batch > 1 && t.Via != "batch" && t.Via != "stream" {
+		problem("batch: %s asks for one lead at a time", t.Via)
+	}
+	if t.From < 0 || t.Until > s.Length || t.From >= t.Until {
+		problem("from and until: %s to %s is not within the length", t.From, t.Until)
+	}
+	for _, n := range t.Replicas {
+		if n < 1 || n > s.Replicas {
+			problem("replicas: there is no replica %d", n)
+		}
+	}
+	switch w := t.Workload; w.Kind {
+	case "fresh", "same":
+	case "zipf":
+		if w.People < 2 || w.Skew <= 1 {
+			problem("workload: zipf needs 2 people or more and a skew above 1")
+		}
+	case "csv":
+		if w.File == "" {
+			problem("workload: csv needs a file")
+		}
+	default:
+		problem("workload: kind: %q is none of fresh, zipf, same, csv", w.Kind)
+	}
+	return problems
+}
+
+func (e Event) problems(s *Scenario) (problems []error) {
+	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if e.At < 0 || e.At >= s.Length {
+		problem("at: %s is not within the length", e.At)
+	}
+	if !slices.Contains(Deeds, e.Do) {
+		problem("do: %q is none of: %s", e.Do, strings.Join(Deeds, ", "))
+	}
+	if strings.HasSuffix(e.Do, " replica") && (e.Replica < 1 || e.Replica > s.Replicas) {
+		problem("replica: there is no replica %d", e.Replica)
+	}
+	if strings.HasSuffix(e.Do, " redis") && !s.Redis {
+		problem("do: there is no redis")
+	}
+	if e.Do == "change vendor" && !slices.ContainsFunc(s.Vendors, func(v Vendor) bool { return v.Name == e.Vendor }) {
+		problem("vendor: there is no vendor %q", e.Vendor)
+	}
+	return problems
+}
+
+// ledgerEntries is how many calls each vendor keeps one by one, to be judged.
+const ledgerEntries = 1_000_000
+
+// FakeVendors is the configuration of the vendors.
+func (s *Scenario) FakeVendors() fakevendor.Config {
+	config := fakevendor.Config{Seed: 1, LedgerEntries: ledgerEntries, Vendors: map[string]fakevendor.Vendor{}}
+	for _, vendor := range s.Vendors {
+		config.Vendors[vendor.Name] = vendor.Fake
+	}
+	return config
+}
+
+// WithLength returns the scenario with another length.
+func (s *Scenario) WithLength(length time.Duration) (*Scenario, error) {
+	changed := *s
+	changed.Traffic = slices.Clone(s.Traffic)
+	for i := range changed.Traffic {
+		if t := &changed.Traffic[i]; t.Until == s.Length || t.Until > length {
+			t.Until = length
+		}
+	}
+	changed.Events = slices.DeleteFunc(slices.Clone(s.Events), func(e Event) bool { return e.At >= length })
+	changed.Length = length
+	return &changed, errors.Join(changed.problems()...)
+}

@@ -1,0 +1,53 @@
+package trial
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/enrichd/enrichd/accounts"
+	"github.com/enrichd/enrichd/loadtest/fleet"
+)
+
+// accounts makes a key for every account of the traffic, and one for looking at
+// the service, and returns the configuration that knows them. Without accounts
+// in the traffic nobody needs a key.
+func (t *trial) accounts() (fleet.Config, error) {
+	var list []any
+	add := func(name string, scopes ...string) error {
+		if t.keys[name] != "" {
+			return nil
+		}
+		t.keys[name] = accounts.NewKey()
+		hash, err := accounts.HashKey(t.keys[name])
+		list = append(list, fleet.Config{"name": name, "scopes": scopes, "keys": []any{fleet.Config{"hash": hash}}})
+		return err
+	}
+	for _, traffic := range t.Traffic {
+		if traffic.Account != "" {
+			if err := add(traffic.Account, "enrich"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	if err := add(operator, "admin"); err != nil {
+		return nil, err
+	}
+	return fleet.Config{"accounts": fleet.Config{"list": list}}, nil
+}
+
+// targetKey reads the key for a service of one's own.
+func (t *trial) targetKey() (string, error) {
+	if t.Target.KeyFile == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(filepath.Clean(t.Target.KeyFile))
+	if err != nil {
+		return "", fmt.Errorf("key: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}

@@ -1,0 +1,227 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/enrichd/enrichd/loadtest/drive"
+	"github.com/enrichd/enrichd/loadtest/fleet"
+	"github.com/enrichd/enrichd/loadtest/judge"
+	"github.com/enrichd/enrichd/loadtest/scenario"
+	"github.com/enrichd/enrichd/loadtest/workload"
+)
+
+// afterFailure is how long a worker of a closed loop waits after an error, as a
+// patient client does.
+const afterFailure = 200 * time.Millisecond
+
+// caller plays one traffic.
+type caller struct {
+	scenario.Traffic
+
+	source   workload.Source
+	doors    []*door
+	recorder *drive.Recorder
+	exchange atomic.Int64 // number of the next
+	done     atomic.Bool
+
+	mu     sync.Mutex
+	points []drive.Point
+}
+
+// door is a replica as a caller sees it.
+type door struct {
+	replica *fleet.Replica // nil for a target
+	open    func() (drive.Driver, error)
+
+	mu      sync.Mutex
+	process *fleet.Process // that driver leads to
+	driver  drive.Driver
+}
+
+// driverFor returns the way in; after a restart of the replica a new one. nil
+// means that the replica is away.
+func (d *door) driverFor() drive.Driver {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.replica != nil {
+		process := d.replica.Current()
+		if process.Ended() {
+			return nil
+		}
+		if process != d.process && d.driver != nil {
+			_ = d.driver.Close()
+			d.driver = nil
+		}
+		d.process = process
+	}
+	if d.driver == nil {
+		opened, err := d.open()
+		if err != nil {
+			return nil
+		}
+		d.driver = opened
+	}
+	return d.driver
+}
+
+func (t *trial) startCallers() error {
+	for _, traffic := range t.Traffic {
+		source, err := workload.New(traffic.Name, traffic.Workload)
+		if err != nil {
+			return fmt.Errorf("%s: %w", traffic.Name, err)
+		}
+		c := &caller{Traffic: traffic, source: source, recorder: drive.NewRecorder()}
+		if t.Target != nil {
+			key, err := t.targetKey()
+			if err != nil {
+				return err
+			}
+			c.doors = []*door{{open: func() (drive.Driver, error) {
+				return drive.New(traffic.Via, t.Target.GRPC, t.Target.REST, key)
+			}}}
+		}
+		for i, replica := range t.replicas {
+			if !enters(traffic.Replicas, i+1) {
+				continue
+			}
+			c.doors = append(c.doors, &door{replica: replica, open: func() (drive.Driver, error) {
+				process := replica.Current()
+				return drive.New(traffic.Via, process.GRPC, process.REST, t.keys[traffic.Account])
+			}})
+		}
+		t.callers = append(t.callers, c)
+	}
+	return nil
+}
+
+func enters(replicas []int, n int) bool {
+	if len(replicas) == 0 {
+		return true
+	}
+	for _, replica := range replicas {
+		if replica == n {
+			return true
+		}
+	}
+	return false
+}
+
+// ask asks until ctx ends or all leads have been asked for.
+func (c *caller) ask(ctx context.Context, began time.Time) {
+	defer c.done.Store(true)
+	select {
+	case <-time.After(time.Until(began.Add(c.From))):
+	case <-ctx.Done():
+		return
+	}
+	asking, cancel := context.WithDeadline(ctx, began.Add(c.Until))
+	defer cancel()
+	if c.Rate == 0 {
+		drive.Closed(asking, c.Workers, func(context.Context, int64) bool {
+			return c.one(ctx, c.exchange.Add(1)-1, time.Time{})
+		})
+		return
+	}
+	// A clump is begun at once, so its exchanges share an intended time.
+	clumps := c.Rate / float64(c.Batch*c.Clump)
+	drive.Open(asking, clumps, c.Workers, func(_ context.Context, n int64, intended time.Time) bool {
+		var clump sync.WaitGroup
+		var over atomic.Bool
+		for i := range c.Clump {
+			clump.Go(func() {
+				if !c.one(ctx, n*int64(c.Clump)+int64(i), intended) {
+					over.Store(true)
+				}
+			})
+		}
+		clump.Wait()
+		return !over.Load()
+	})
+}
+
+// one makes the nth exchange. It returns false when there are no leads left.
+func (c *caller) one(ctx context.Context, n int64, intended time.Time) bool {
+	first := n * int64(c.Batch)
+	size := int64(c.Batch)
+	if c.Leads > 0 {
+		size = min(size, c.Leads-first)
+	}
+	if size <= 0 {
+		return false
+	}
+	if intended.IsZero() {
+		intended = time.Now()
+	}
+	questions := make([]drive.Question, size)
+	for i := range questions {
+		questions[i] = drive.Question{Email: c.source(first + int64(i)), Fields: c.Fields, Lane: c.Lane, Budget: c.Budget}
+		c.recorder.Ask()
+	}
+	failed := false
+	answered := func(_ int, answer drive.Answer) {
+		if ctx.Err() != nil {
+			return // the load has ended: what is under way is neither good nor bad
+		}
+		failed = failed || !answer.OK()
+		c.recorder.Answer(answer, intended, time.Now())
+	}
+	driver := c.driver(n)
+	if driver == nil {
+		for i := range questions {
+			answered(i, drive.Answer{Code: "Unavailable"})
+		}
+	} else {
+		driver.Ask(ctx, questions, answered)
+	}
+	if failed && c.Rate == 0 {
+		select {
+		case <-time.After(afterFailure):
+		case <-ctx.Done():
+		}
+	}
+	return true
+}
+
+// driver of the nth exchange: replicas in turn, but for those that are away, as
+// a load balancer does.
+func (c *caller) driver(n int64) drive.Driver {
+	for i := range c.doors {
+		if driver := c.doors[(n+int64(i))%int64(len(c.doors))].driverFor(); driver != nil {
+			return driver
+		}
+	}
+	return nil
+}
+
+// turn ends a second.
+func (c *caller) turn(at int) drive.Point {
+	point := c.recorder.Turn(at)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.points = append(c.points, point)
+	return point
+}
+
+func (c *caller) result() judge.Traffic {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lane := c.Lane
+	if lane == "" {
+		lane = "default"
+	}
+	return judge.Traffic{Name: c.Name, Via: c.Via, Lane: lane, Account: c.Account, Tally: c.recorder.Tally(), Points: c.points}
+}
+
+func (c *caller) close() {
+	for _, door := range c.doors {
+		door.mu.Lock()
+		if door.driver != nil {
+			_ = door.driver.Close()
+		}
+		door.mu.Unlock()
+	}
+}

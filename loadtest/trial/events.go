@@ -1,0 +1,98 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/enrichd/enrichd/loadtest/fleet"
+	"github.com/enrichd/enrichd/loadtest/scenario"
+)
+
+// happen does the events, each at its time.
+func (t *trial) happen(ctx context.Context) error {
+	events := slices.Clone(t.Events)
+	slices.SortStableFunc(events, func(a, b scenario.Event) int { return int(a.At - b.At) })
+	for _, event := range events {
+		select {
+		case <-time.After(time.Until(t.began.Add(event.At))):
+		case <-ctx.Done():
+			return nil
+		}
+		t.mark(event.What())
+		if err := t.do(ctx, event); err != nil {
+			return fmt.Errorf("%s: %w", event.What(), err)
+		}
+	}
+	return nil
+}
+
+func (t *trial) do(ctx context.Context, event scenario.Event) error {
+	switch event.Do {
+	case "freeze redis":
+		return t.redis.Signal(syscall.SIGSTOP)
+	case "thaw redis":
+		return t.redis.Signal(syscall.SIGCONT)
+	case "kill redis":
+		t.redis.Kill()
+		return nil
+	case "start redis":
+		return t.redis.Restart(ctx)
+	case "kill replica":
+		t.replicas[event.Replica-1].Current().Kill()
+		return nil
+	case "stop replica":
+		return t.replicas[event.Replica-1].Current().Signal(syscall.SIGTERM)
+	case "start replica":
+		return t.replicas[event.Replica-1].Restart(ctx)
+	case "restart replicas":
+		for _, replica := range t.replicas {
+			replica.Current().Stop()
+			if err := replica.Restart(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "reload replicas":
+		return t.reload(event.Service)
+	default:
+		return t.change(event)
+	}
+}
+
+// reload gives every replica its changed configuration and asks it to obey.
+func (t *trial) reload(over fleet.Config) error {
+	for i, replica := range t.replicas {
+		t.configs[i] = fleet.Merge(t.configs[i], over)
+		if err := replica.Configure(t.configs[i]); err != nil {
+			return err
+		}
+		if err := replica.Current().Signal(syscall.SIGHUP); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change makes a vendor behave otherwise.
+func (t *trial) change(event scenario.Event) error {
+	if event.Faults != nil {
+		if err := t.vendors.SetFaults(event.Vendor, *event.Faults); err != nil {
+			return err
+		}
+	}
+	if event.Data != nil {
+		if err := t.vendors.SetData(event.Vendor, *event.Data); err != nil {
+			return err
+		}
+	}
+	if event.Limits != nil {
+		if err := t.vendors.SetLimits(event.Vendor, *event.Limits); err != nil {
+			return err
+		}
+		t.noteQuota(event.Vendor, event.Limits.Rules)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package trial
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/enrichd/enrichd/loadtest/fleet"
+	"github.com/enrichd/enrichd/loadtest/judge"
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+)
+
+// operator is the account that asks replicas how their providers are.
+const operator = "loadtest-operator"
+
+// health asks replicas for pauses and breakers and turns what they say into
+// bands. Replicas that are away or do not say are passed over.
+type health struct {
+	trial       *trial
+	connections map[*fleet.Process]*grpc.ClientConn
+	open        map[state]judge.Band // still holding
+	ended       []judge.Band
+}
+
+// state is something that holds for a vendor.
+type state struct{ vendor, kind string }
+
+func newHealth(t *trial) *health {
+	return &health{trial: t, connections: map[*fleet.Process]*grpc.ClientConn{}, open: map[state]judge.Band{}}
+}
+
+// look asks every replica once. What one of them says holds.
+func (h *health) look(ctx context.Context, at float64) {
+	holding := map[state]string{}
+	for _, replica := range h.trial.replicas {
+		process := replica.Current()
+		if process.Ended() {
+			continue
+		}
+		for _, provider := range h.providers(ctx, process) {
+			if pause := provider.GetPause(); pause != nil {
+				holding[state{provider.GetName(), "pause"}] = pause.GetReason()
+			}
+			if breaker := provider.GetBreaker(); breaker == "open" || breaker == "half_open" {
+				holding[state{provider.GetName(), "breaker"}] = breaker
+			}
+		}
+	}
+	for held, band := range h.open {
+		if _, still := holding[held]; !still {
+			band.To = at
+			h.ended = append(h.ended, band)
+			delete(h.open, held)
+		}
+	}
+	for held, what := range holding {
+		if _, known := h.open[held]; !known {
+			h.open[held] = judge.Band{Vendor: held.vendor, Kind: held.kind, What: what, From: max(at-1, 0)}
+		}
+	}
+}
+
+func (h *health) providers(ctx context.Context, process *fleet.Process) []*enrichv1.ProviderState {
+	connection := h.connections[process]
+	if connection == nil {
+		opened, err := grpc.NewClient(process.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			return nil
+		}
+		h.connections[process] = opened
+		connection = opened
+	}
+	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	if key := h.trial.keys[operator]; key != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key)
+	}
+	answer, err := enrichv1.NewAdminServiceClient(connection).ListProviders(ctx, &enrichv1.ListProvidersRequest{})
+	if err != nil {
+		return nil
+	}
+	return answer.GetProviders()
+}
+
+// bands returns all, those that still hold as ending at the given second.
+func (h *health) bands(at float64) []judge.Band {
+	all := slices.Clone(h.ended)
+	for band := range maps.Values(h.open) {
+		band.To = at
+		all = append(all, band)
+	}
+	slices.SortFunc(all, func(a, b judge.Band) int { return int(1000 * (a.From - b.From)) })
+	return all
+}
+
+func (h *health) close() {
+	for _, connection := range h.connections {
+		_ = connection.Close()
+	}
+}

@@ -1,0 +1,237 @@
+// Package trial runs a scenario: it starts the fleet, asks, lets things happen,
+// and brings back the evidence.
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/enrichd/enrichd/loadtest/fleet"
+	"github.com/enrichd/enrichd/loadtest/judge"
+	"github.com/enrichd/enrichd/loadtest/scenario"
+	"github.com/enrichd/enrichd/providers/fakevendor/strict"
+)
+
+// Options of a run.
+type Options struct {
+	// Binary of enrichd; empty: it is built.
+	Binary string
+	// Progress gets a line that is written anew every second; nil: nobody.
+	Progress io.Writer
+}
+
+// trial is a run under way.
+type trial struct {
+	*scenario.Scenario
+
+	dir      string
+	redis    *fleet.Redis
+	vendors  *fleet.Vendors
+	replicas []*fleet.Replica
+	configs  []fleet.Config
+	keys     map[string]string // of accounts
+	callers  []*caller
+	began    time.Time
+
+	mu     sync.Mutex
+	marks  []judge.Mark
+	quotas map[string][]judge.Quota
+}
+
+// Run runs the scenario and ends all that it started. An error means that there
+// is no evidence.
+func Run(ctx context.Context, s *scenario.Scenario, options Options) (*judge.Report, error) {
+	dir, err := os.MkdirTemp("", "loadtest")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	t := &trial{Scenario: s, dir: dir, keys: map[string]string{}, quotas: map[string][]judge.Quota{}}
+	defer t.stop()
+	if s.Target == nil {
+		binary := options.Binary
+		if binary == "" {
+			if binary, err = fleet.Build(ctx, dir); err != nil {
+				return nil, err
+			}
+		}
+		if err := t.startFleet(ctx, binary); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.startCallers(); err != nil {
+		return nil, err
+	}
+	if err := t.alignToWindow(ctx); err != nil {
+		return nil, err
+	}
+	return t.load(ctx, options.Progress)
+}
+
+// load asks for as long as the scenario says and returns what came out.
+func (t *trial) load(ctx context.Context, progress io.Writer) (*judge.Report, error) {
+	tripsBefore := t.redisTrips(ctx)
+	t.began = time.Now()
+	for i := range t.Vendors {
+		t.noteQuota(t.Vendors[i].Name, t.Vendors[i].Fake.Limits.Rules)
+	}
+	loading, cancel := context.WithDeadline(ctx, t.began.Add(t.Length))
+	defer cancel()
+	var asking, watching sync.WaitGroup
+	for _, caller := range t.callers {
+		asking.Go(func() { caller.ask(loading, t.began) })
+	}
+	watched := newWatch(t, progress)
+	watchingUntil, stopWatching := context.WithCancel(ctx)
+	watching.Go(func() { watched.run(watchingUntil) })
+	var failed error
+	watching.Go(func() { failed = t.happen(loading) })
+	asking.Wait()
+	length := min(time.Since(t.began), t.Length)
+	cancel()
+	stopWatching()
+	watching.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if failed != nil && !errors.Is(failed, context.Canceled) && !errors.Is(failed, context.DeadlineExceeded) {
+		return nil, failed
+	}
+	evidence := judge.Evidence{
+		Began: t.began, Length: length, Processes: watched.processes(), Marks: t.marks, Bands: watched.bands,
+		RedisTrips: -1,
+	}
+	if trips := t.redisTrips(ctx); tripsBefore >= 0 && trips >= tripsBefore {
+		evidence.RedisTrips = trips - tripsBefore
+	}
+	for _, caller := range t.callers {
+		evidence.Traffic = append(evidence.Traffic, caller.result())
+	}
+	for _, vendor := range t.Vendors {
+		evidence.Ledgers = append(evidence.Ledgers, judge.Ledger{
+			Name: vendor.Name, Summary: t.vendors.Summary(vendor.Name),
+			Entries: t.vendors.Ledger(vendor.Name, 0, t.FakeVendors().LedgerEntries), Quotas: t.quotas[vendor.Name],
+		})
+	}
+	if t.Target != nil && t.Target.Vendors != "" {
+		ledgers, err := remoteLedgers(ctx, t.Target.Vendors, t.began)
+		if err != nil {
+			return nil, err
+		}
+		evidence.Ledgers = ledgers
+	}
+	return judge.Judge(t.Scenario, evidence), nil
+}
+
+// startFleet starts Redis, vendors and replicas.
+func (t *trial) startFleet(ctx context.Context, binary string) (err error) {
+	if t.vendors, err = fleet.StartVendors(t.FakeVendors()); err != nil {
+		return err
+	}
+	redis := ""
+	if t.Redis {
+		if t.redis, err = fleet.StartRedis(ctx, t.dir, fleet.AnyCore); err != nil {
+			return err
+		}
+		redis = t.redis.Address
+	}
+	config := fleet.Merge(fleet.BaseConfig(redis), fleet.Config{"providers": fleet.Config{"list": t.providers()}})
+	accounts, err := t.accounts()
+	if err != nil {
+		return err
+	}
+	config = fleet.Merge(config, accounts)
+	config = fleet.Merge(config, t.Service)
+	for i := range t.Replicas {
+		replica, err := fleet.StartReplica(ctx, binary, t.dir, fmt.Sprintf("replica %d", i+1), config, fleet.AnyCore)
+		if err != nil {
+			return err
+		}
+		t.replicas, t.configs = append(t.replicas, replica), append(t.configs, config)
+	}
+	return nil
+}
+
+// providers are the service's entries for the vendors.
+func (t *trial) providers() (list []any) {
+	for _, vendor := range t.Vendors {
+		entry := vendor.Provider
+		if _, told := entry["limits"]; !told && vendor.Fake.Limits.Rules != nil {
+			entry = fleet.Merge(entry, fleet.Config{"limits": fleet.Limits(vendor.Fake.Limits.Rules)})
+		}
+		dialect := vendor.Name
+		if vendor.Fake.Dialect != "" {
+			dialect = vendor.Fake.Dialect
+		}
+		list = append(list, t.vendors.Provider(vendor.Name, dialect, entry))
+	}
+	return list
+}
+
+// alignToWindow waits for the beginning of a ten-second window when a vendor
+// has fixed ones, so that what is allowed can be told exactly.
+func (t *trial) alignToWindow(ctx context.Context) error {
+	for _, vendor := range t.Vendors {
+		for _, limit := range vendor.Fake.Limits.Rules {
+			if limit.Shape != "fixed" {
+				continue
+			}
+			begin := time.Now().Truncate(10 * time.Second).Add(10 * time.Second)
+			select {
+			case <-time.After(time.Until(begin)):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+func (t *trial) redisTrips(ctx context.Context) int64 {
+	if t.redis == nil {
+		return -1
+	}
+	trips, err := t.redis.Trips(ctx)
+	if err != nil {
+		return -1
+	}
+	return trips
+}
+
+// stop ends what was started, the last first.
+func (t *trial) stop() {
+	for _, caller := range t.callers {
+		caller.close()
+	}
+	var stopping sync.WaitGroup
+	for _, replica := range slices.Backward(t.replicas) {
+		stopping.Go(replica.Stop)
+	}
+	stopping.Wait()
+	if t.redis != nil {
+		t.redis.Stop()
+	}
+	if t.vendors != nil {
+		t.vendors.Stop()
+	}
+}
+
+// mark notes what was done.
+func (t *trial) mark(what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.marks = append(t.marks, judge.Mark{At: time.Since(t.began).Seconds(), What: what})
+}
+
+func (t *trial) noteQuota(vendor string, rules []strict.Limit) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.quotas[vendor] = append(t.quotas[vendor], judge.Quota{From: time.Now(), Limits: rules})
+}
