@@ -31,6 +31,7 @@ func (s *Service) EnrichAll(ctx context.Context, requests []Request, each func(i
 	for i, request := range requests {
 		q, err := s.understand(ctx, request)
 		if err != nil {
+			s.auditRefusal(request, err)
 			each(i, Answer{}, err)
 			continue
 		}

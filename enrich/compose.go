@@ -64,8 +64,8 @@ func outOfTime(cause error) *Error {
 }
 
 // compose builds the answer: every wanted attribute is found or has a gap. When
-// nothing is found and a provider that may know failed, the answer is an error
-// that says when asking again can help.
+// nothing is found and a provider that may know failed, there is an error too,
+// which says when asking again can help.
 func (s *Service) compose(q *question) (Answer, error) {
 	answer := Answer{
 		Address:        q.address,
@@ -91,7 +91,7 @@ func (s *Service) compose(q *question) (Answer, error) {
 	}
 	switch {
 	case len(answer.Found) == 0 && answer.hasFailed():
-		return Answer{}, soonest(q.person.found.err, q.company.found.err)
+		return answer, soonest(q.person.found.err, q.company.found.err)
 	case len(answer.Found) == 0:
 		answer.Completeness = NotFound
 	case len(answer.Gaps) > 0:

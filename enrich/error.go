@@ -31,7 +31,7 @@ type Error struct {
 	// Message is a sentence for the caller.
 	Message string
 	// Field is the request's field at fault, Reason a stable word for what is
-	// wrong with it, Offset the byte at fault or -1. For Invalid only.
+	// wrong with it, Offset the byte at fault or -1. For Invalid and Denied only.
 	Field  string
 	Reason string
 	Offset int

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -15,25 +16,42 @@ import (
 // it is cancelled and lands as soon as it can, which is not before a call that
 // was sent has been answered. Until then a newcomer joins it, so that no second
 // call is paid for beside it.
+//
+//	flying -- look returns --> landed: every waiter has what it found
+//	flying -- erasure -------> stopped: waiters have nothing, what it still brings is dropped
 type flights struct {
-	mu      sync.Mutex
-	flying  map[string]*flight
-	landing sync.WaitGroup
+	mu     sync.Mutex
+	flying map[string]*flight
+	// running counts goroutines of flights and refreshes; idle, if anybody
+	// waits for it, is closed when there are none.
+	running int
+	idle    chan struct{}
+	closed  bool
 }
 
+// flight is one look-up about one subject.
 type flight struct {
 	begun   trace.SpanContext // of the caller that began it
 	waiters int
 	cancel  context.CancelFunc
+	// raised ends when an interactive caller waits for a flight that another
+	// lane began; raise ends it. Both are nil for an interactive flight.
+	raised context.Context
+	raise  context.CancelFunc
+	// stopped is set by an erasure.
+	stopped atomic.Bool
 	done    chan struct{} // closed when found is set
 	found   Found
 }
 
+// look finds something out for a flight.
+type look func(context.Context, *flight) Found
+
 // join waits for the subject's flight, which begins now with look if there is
 // none. It returns when the flight has landed or ctx has ended; shared tells
 // that another caller began it.
-func (f *flights) join(ctx context.Context, key string, look func(context.Context) Found) (found Found, shared bool, err error) {
-	flight, shared := f.board(ctx, key, look)
+func (f *flights) join(ctx context.Context, key string, lane Lane, look look) (found Found, shared bool, err error) {
+	flight, shared := f.board(ctx, key, lane, look)
 	if shared {
 		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: flight.begun})
 	}
@@ -46,41 +64,73 @@ func (f *flights) join(ctx context.Context, key string, look func(context.Contex
 	}
 }
 
-func (f *flights) board(ctx context.Context, key string, look func(context.Context) Found) (*flight, bool) {
+func (f *flights) board(ctx context.Context, key string, lane Lane, look look) (*flight, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if flying, ok := f.flying[key]; ok {
 		flying.waiters++
+		if lane == Interactive && flying.raise != nil {
+			flying.raise()
+		}
 		return flying, true
 	}
 	// Trace and identity go along, the caller's cancellation does not.
 	lookCtx, cancel := context.WithDeadline(context.WithoutCancel(ctx), reportBy(ctx))
 	flying := &flight{begun: trace.SpanContextFromContext(ctx), waiters: 1, cancel: cancel, done: make(chan struct{})}
+	if lane != Interactive {
+		flying.raised, flying.raise = context.WithCancel(context.Background())
+	}
 	if f.flying == nil {
 		f.flying = map[string]*flight{}
 	}
 	f.flying[key] = flying
-	f.landing.Go(func() {
+	f.begin(func() {
 		defer cancel()
-		found := contained(lookCtx, look)
+		found := contained(lookCtx, flying, look)
 		f.mu.Lock()
-		delete(f.flying, key)
-		f.mu.Unlock()
-		flying.found = found
-		close(flying.done)
+		defer f.mu.Unlock()
+		if !flying.stopped.Load() {
+			f.land(key, flying, found)
+		}
 	})
 	return flying, false
 }
 
+// land ends a flight. The caller holds the lock.
+func (f *flights) land(key string, flying *flight, found Found) {
+	delete(f.flying, key)
+	flying.found = found
+	close(flying.done)
+}
+
+// stop ends the subject's flight for an erasure and tells whether there was one.
+func (f *flights) stop(key string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	flying, ok := f.flying[key]
+	if !ok {
+		return false
+	}
+	flying.stopped.Store(true)
+	flying.cancel()
+	f.land(key, flying, Found{Err: stoppedError()})
+	return true
+}
+
+// stoppedError is what becomes of a look-up whose subject was erased meanwhile.
+func stoppedError() *Error {
+	return &Error{Kind: Unavailable, Message: "what is known of the subject was erased meanwhile; ask again", Offset: -1}
+}
+
 // contained turns a panic into a failure of this one look-up: it runs in a
 // goroutine of its own, where a panic would end the process.
-func contained(ctx context.Context, look func(context.Context) Found) (found Found) {
+func contained(ctx context.Context, flying *flight, look look) (found Found) {
 	defer func() {
 		if recover() != nil {
 			found = Found{Err: panicError()}
 		}
 	}()
-	return look(ctx)
+	return look(ctx, flying)
 }
 
 // panicError is the failure of a look-up that panicked. What it panicked with
@@ -99,12 +149,52 @@ func (f *flights) leave(flying *flight) {
 	}
 }
 
-// wait returns when all flights have landed or ctx has ended.
-func (f *flights) wait(ctx context.Context) error {
-	landed := make(chan struct{})
-	go func() { f.landing.Wait(); close(landed) }()
+// background runs work that no caller waits for, and close does. It returns
+// false after close.
+func (f *flights) background(work func()) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return false
+	}
+	f.begin(work)
+	return true
+}
+
+// begin runs work in a goroutine of its own. The caller holds the lock.
+func (f *flights) begin(work func()) {
+	f.running++
+	go func() {
+		defer f.end()
+		work()
+	}()
+}
+
+func (f *flights) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running--
+	if f.running == 0 && f.idle != nil {
+		close(f.idle)
+		f.idle = nil
+	}
+}
+
+// close lets nothing begin in the background any more and returns when all that
+// is under way has ended, or ctx has.
+func (f *flights) close(ctx context.Context) error {
+	f.mu.Lock()
+	f.closed = true
+	if f.running > 0 && f.idle == nil {
+		f.idle = make(chan struct{})
+	}
+	running, idle := f.running > 0, f.idle
+	f.mu.Unlock()
+	if !running {
+		return nil
+	}
 	select {
-	case <-landed:
+	case <-idle:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

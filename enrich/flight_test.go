@@ -289,3 +289,63 @@ func TestOneRefreshPerSubject(t *testing.T) {
 		}
 	})
 }
+
+// TestAnInteractiveCallerLiftsTheFlight has it join a flight of another lane.
+func TestAnInteractiveCallerLiftsTheFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, func(ctx context.Context, ask Ask) Found {
+			select {
+			case <-ask.Raised.Done():
+			case <-ctx.Done():
+			case <-time.After(20 * time.Second):
+			}
+			return knows(ctx, ask)
+		})
+		begun := time.Now()
+		var callers sync.WaitGroup
+		for i, lane := range []Lane{Bulk, Standard, Interactive} {
+			callers.Go(func() {
+				time.Sleep(time.Duration(i) * time.Second)
+				request := titleOfJane
+				request.Lane = lane
+				mustEnrich(t, service, request)
+				if took := time.Since(begun); took != 2*time.Second {
+					t.Errorf("%s lane: answered after %s, want when the interactive caller came", lane, took)
+				}
+			})
+		}
+		callers.Wait()
+		if len(finder.asks) != 1 || finder.asks[0].Lane != Bulk {
+			t.Errorf("asks = %+v, want the one of the bulk lane", finder.asks)
+		}
+	})
+}
+
+// TestCloseLetsNothingBegin closes the service while requests come and go.
+func TestCloseLetsNothingBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, finder := newService(t, knows)
+		mustEnrich(t, service, titleOfJane)
+		time.Sleep(31 * day)
+		finder.find = func(ctx context.Context, ask Ask) Found {
+			time.Sleep(time.Second)
+			return knows(ctx, ask)
+		}
+		mustEnrich(t, service, titleOfJane)
+		var closers sync.WaitGroup
+		for range 2 {
+			closers.Go(func() {
+				if err := service.Close(t.Context()); err != nil || len(service.refreshes.under) != 0 {
+					t.Errorf("closed with %d refreshes under way: %v", len(service.refreshes.under), err)
+				}
+			})
+		}
+		closers.Wait()
+		time.Sleep(31 * day)
+		mustEnrich(t, service, titleOfJane)
+		synctest.Wait()
+		if len(finder.asks) != 2 || len(service.refreshes.under) != 0 {
+			t.Errorf("%d asks, want none after the end", len(finder.asks))
+		}
+	})
+}

@@ -19,10 +19,10 @@ func TestAWaitingCallerLinksToTheFlightItShares(t *testing.T) {
 		first, pilot := spans.Start(ctx, "pilot")
 		second, waiter := spans.Start(ctx, "waiter")
 		var shared flights
-		look := func(context.Context) Found { time.Sleep(time.Second); return Found{} }
-		go func() { _, _, _ = shared.join(first, "key", look) }()
+		look := func(context.Context, *flight) Found { time.Sleep(time.Second); return Found{} }
+		go func() { _, _, _ = shared.join(first, "key", Interactive, look) }()
 		synctest.Wait()
-		if _, joined, err := shared.join(second, "key", look); !joined || err != nil {
+		if _, joined, err := shared.join(second, "key", Interactive, look); !joined || err != nil {
 			t.Fatalf("joined = %t, %v", joined, err)
 		}
 		pilot.End()

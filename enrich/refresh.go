@@ -12,16 +12,15 @@ const mostRefreshes = 256
 
 // refreshes are the subjects that are being refreshed in the background.
 type refreshes struct {
-	mu     sync.Mutex
-	under  map[string]struct{}
-	closed bool
+	mu    sync.Mutex
+	under map[string]struct{}
 }
 
 // begin tells whether the subject's refresh may begin now.
 func (r *refreshes) begin(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, under := r.under[key]; under || r.closed || len(r.under) == mostRefreshes {
+	if _, under := r.under[key]; under || len(r.under) == mostRefreshes {
 		return false
 	}
 	if r.under == nil {
@@ -35,12 +34,6 @@ func (r *refreshes) end(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.under, key)
-}
-
-func (r *refreshes) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
 }
 
 // staleAnswers tells whether every need has a value that is no longer fresh but
@@ -67,16 +60,19 @@ func (s *Service) refreshInBackground(q *question, part part, needs []Need) {
 	}
 	background := *q
 	background.lane, background.purse = Bulk, nil
-	s.flights.landing.Go(func() {
+	began := s.flights.background(func() {
 		defer s.refreshes.end(key)
 		ctx, cancel := context.WithTimeout(context.Background(), q.config.RetryBudget)
 		defer cancel()
 		// Whoever began the flight gets the same facts; a failure leaves the
 		// stale value, and the next request tries again.
-		_, _, _ = s.flights.join(ctx, key, func(ctx context.Context) Found {
-			return s.find(ctx, &background, part, needs)
+		_, _, _ = s.flights.join(ctx, key, Bulk, func(ctx context.Context, flying *flight) Found {
+			return s.find(ctx, &background, part, needs, flying)
 		})
 	})
+	if !began {
+		s.refreshes.end(key)
+	}
 }
 
 // usable accepts the values that may answer at the given time, stale ones

@@ -83,7 +83,7 @@ type Request struct {
 	Domain string
 	// Wanted attributes; empty: all that the account may see.
 	Wanted []Attribute
-	// Lane; empty: Interactive.
+	// Lane; empty: the most urgent that the account may use.
 	Lane Lane
 	// Budget is all the time the answer may take; 0: the default. A nearer
 	// deadline of the context wins.
@@ -95,7 +95,8 @@ type Request struct {
 	Cache   CachePolicy
 	// IdempotencyKey travels to vendors; empty: of the address and the day.
 	IdempotencyKey string
-	// Purpose is one of the account's Purposes; empty where it has none.
+	// Purpose is one of the account's Purposes. For an account without any it is
+	// only written to the audit log.
 	Purpose string
 	Consent Consent
 	// ID names the request in logs and in the audit log.

@@ -87,24 +87,24 @@ func (s *Service) seekBoth(ctx context.Context, q *question) {
 // has seen land, the record is looked at again; what is still missing starts the
 // next flight.
 func (s *Service) seek(ctx context.Context, q *question, h *half) {
-	counts, needs := q.counting(h.found.record), h.needs
+	part, counts, needs := h.part, q.counting(h.found.record), h.needs
 	if len(needs) == 0 {
 		return
 	}
-	found, shared := q.landed.about(h.key)
+	found, shared := q.landed.about(part.key)
 	for {
 		if shared {
 			h.found.add(needs, found, shared)
 			counts = counts.Join(found.Record).Join(found.Recalled)
-			needs = unfailed(s.needs(q, h.part, counts), found)
+			needs = unfailed(s.needs(q, part, counts), found)
 		}
 		if len(needs) == 0 {
 			return
 		}
 		var err error
-		found, shared, err = s.flights.join(ctx, h.key.Reveal(), func(ctx context.Context) Found {
-			found := s.find(ctx, q, h.part, needs)
-			q.landed.add(h.key, found)
+		found, shared, err = s.flights.join(ctx, part.key.Reveal(), q.lane, func(ctx context.Context, flying *flight) Found {
+			found := s.find(ctx, q, part, needs, flying)
+			q.landed.add(part.key, found)
 			return found
 		})
 		if err != nil { // the caller's own time ended
@@ -118,26 +118,34 @@ func (s *Service) seek(ctx context.Context, q *question, h *half) {
 }
 
 // find has the router ask providers, for all replicas once, and remembers what
-// they said before anybody is answered.
-func (s *Service) find(ctx context.Context, q *question, part part, needs []Need) Found {
+// they said before anybody is answered. An erasure meanwhile leaves nothing to
+// remember.
+func (s *Service) find(ctx context.Context, q *question, part part, needs []Need, flying *flight) Found {
+	if suppressed, err := s.suppressions().Suppressed(part.key); suppressed || err != nil {
+		return Found{Err: stoppedError()}
+	}
 	unmet := func(known Record) []Need { return s.needs(q, part.only(needs), q.counting(known)) }
 	known, release := s.Cache.Lease(ctx, part.key, func(known Record) bool { return len(unmet(known)) == 0 })
 	defer release()
 	if needs = unmet(known); len(needs) == 0 {
 		return Found{Recalled: known}
 	}
+	keep := func(record Record) {
+		if !record.IsEmpty() && !flying.stopped.Load() {
+			s.remember(ctx, part.key, record)
+		}
+	}
 	found := s.Finder.Find(ctx, Ask{
 		Subject:        part.subject,
 		Needs:          needs,
 		Account:        q.account,
 		Lane:           q.lane,
+		Raised:         flying.raised,
 		Purse:          q.purse,
 		IdempotencyKey: q.idempotencyKey,
-		Late:           func(record Record) { s.remember(ctx, part.key, record) },
+		Late:           keep,
 	})
-	if !found.Record.IsEmpty() {
-		s.remember(ctx, part.key, found.Record)
-	}
+	keep(found.Record)
 	found.Recalled = known
 	return found
 }
@@ -148,7 +156,7 @@ func (s *Service) find(ctx context.Context, q *question, part part, needs []Need
 func unfailed(needs []Need, found Found) []Need {
 	return slices.DeleteFunc(needs, func(need Need) bool {
 		switch reason, failed := found.Failed[need.Attribute]; reason {
-		case ReasonOutOfTime, ReasonInFlight, ReasonMoneyCap, ReasonNotAllowed, ReasonNoToken:
+		case ReasonOutOfTime, ReasonInFlight, ReasonMoneyCap, ReasonNotAllowed, ReasonNoToken, ReasonStopped:
 			return false // the other caller's time, money, rights or lane
 		default:
 			return failed

@@ -20,6 +20,10 @@ type Service struct {
 	Cache Recall
 	// Finder asks providers for the rest.
 	Finder Finder
+	// Suppressions know who must not be looked up; nil: nobody.
+	Suppressions Suppressions
+	// Auditor is told what was asked; nil: nobody is.
+	Auditor Auditor
 	// Config is obeyed until Apply; its defaults must be set.
 	Config Config
 	// Log receives what callers cannot be told.
@@ -38,6 +42,7 @@ func (s *Service) Enrich(ctx context.Context, request Request) (Answer, error) {
 
 	q, err := s.understand(ctx, request)
 	if err != nil {
+		s.auditRefusal(request, err)
 		return Answer{}, failed(span, err)
 	}
 	ctx, cancel := context.WithDeadline(ctx, q.deadline)
@@ -66,13 +71,17 @@ func (s *Service) config() *Config {
 // Close lets no refresh begin any more and waits until the look-ups under way
 // have ended, or ctx has.
 func (s *Service) Close(ctx context.Context) error {
-	s.refreshes.close()
-	return s.flights.wait(ctx)
+	return s.flights.close(ctx)
 }
 
-// conclude makes the answer of what was found.
+// conclude makes the answer of what was found. Who was erased while it was
+// looked for is not told about.
 func (s *Service) conclude(span trace.Span, q *question) (Answer, error) {
-	answer, err := s.compose(q)
+	answer, err := Answer{}, s.suppress(q)
+	if err == nil {
+		answer, err = s.compose(q)
+	}
+	s.auditAnswer(q, &answer, err)
 	if err != nil {
 		return Answer{}, failed(span, err)
 	}

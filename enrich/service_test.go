@@ -377,6 +377,7 @@ func TestWhatAnotherReplicaBroughtIsNotAskedFor(t *testing.T) {
 func TestBadRequestsEndBeforeAnyVendor(t *testing.T) {
 	service, finder := newService(t, knows)
 	onlyCompanies := Account{Attributes: AttributesOf(Company)}
+	salesOnly := Account{Purposes: map[string][]Attribute{"sales": {"person.title"}}}
 	for _, test := range []struct {
 		name    string
 		request Request
@@ -388,7 +389,10 @@ func TestBadRequestsEndBeforeAnyVendor(t *testing.T) {
 		{"an unreadable domain", Request{Domain: "localhost"}, Error{Kind: Invalid, Field: "domain", Reason: "domain_single_label"}},
 		{"an unknown attribute", Request{Email: "jane@acme.example", Wanted: []Attribute{"person.shoe_size"}}, Error{Kind: Invalid, Field: "fields", Reason: "unknown_attribute", Offset: -1}},
 		{"an attribute not allowed", Request{Email: "jane@acme.example", Account: onlyCompanies, Wanted: []Attribute{"person.title"}}, Error{Kind: Denied, Field: "fields", Reason: "attribute_not_allowed", Offset: -1}},
-		{"a lane not allowed", Request{Email: "jane@acme.example", Account: Account{Lanes: []Lane{Bulk}}}, Error{Kind: Denied, Field: "lane", Reason: "lane_not_allowed", Offset: -1}},
+		{"no purpose", Request{Email: "jane@acme.example", Account: salesOnly}, Error{Kind: Invalid, Field: "purpose", Reason: "required", Offset: -1}},
+		{"a purpose not allowed", Request{Email: "jane@acme.example", Account: salesOnly, Purpose: "curiosity"}, Error{Kind: Denied, Field: "purpose", Reason: "purpose_not_allowed", Offset: -1}},
+		{"an attribute not allowed for the purpose", Request{Email: "jane@acme.example", Account: salesOnly, Purpose: "sales", Wanted: []Attribute{"person.city"}}, Error{Kind: Denied, Field: "fields", Reason: "attribute_not_allowed", Offset: -1}},
+		{"a lane not allowed", Request{Email: "jane@acme.example", Lane: Standard, Account: Account{Lanes: []Lane{Bulk}}}, Error{Kind: Denied, Field: "lane", Reason: "lane_not_allowed", Offset: -1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := service.Enrich(t.Context(), test.request)

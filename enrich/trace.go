@@ -38,8 +38,12 @@ func (s *Service) recallAll(ctx context.Context, keys []email.Key) []Recalled {
 }
 
 // remember has the cache keep what was found for as long as it is of use, even
-// when the caller has left meanwhile.
+// when the caller has left meanwhile. What is suppressed, or cannot be told from
+// it, is not kept.
 func (s *Service) remember(ctx context.Context, key email.Key, record Record) {
+	if suppressed, err := s.suppressions().Suppressed(key); suppressed || err != nil {
+		return
+	}
 	ctx, span := tracer.Start(context.WithoutCancel(ctx), "cache.remember")
 	defer span.End()
 	s.Cache.Remember(ctx, key, record, s.config().Freshness.KeepUntil(record))

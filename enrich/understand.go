@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/email"
@@ -20,6 +19,7 @@ type question struct {
 	domain         email.Domain  // zero without a company to look up
 	person         half
 	company        half
+	wanted         []Attribute
 	notAsked       map[Attribute]string // wanted, but nobody is asked, and why
 	named          bool                 // the caller named the attributes
 	lane           Lane
@@ -28,15 +28,20 @@ type question struct {
 	purse          *Purse
 	cache          CachePolicy
 	idempotencyKey string
+	id             string
+	purpose        string
+	consent        Consent
 	now            time.Time // to the millisecond, as the times of facts
 	landed         *landed   // the flights of the batch that the request is of; nil: of none
 }
 
-// half is one of the two subjects of a question and what has become of it.
+// half is one of the two subjects of a question and what has become of it. It
+// belongs to the goroutine that answers; flights have copies of the part.
 type half struct {
 	part
-	found looked
-	needs []Need // what must be asked for, as the caches left it
+	suppressed bool // it must not be looked up
+	found      looked
+	needs      []Need // what must be asked for, as the caches left it
 }
 
 // part is what is wanted about one of the two subjects.
@@ -71,18 +76,14 @@ func (s *Service) understand(ctx context.Context, request Request) (*question, e
 	q := &question{
 		config:         s.config(),
 		account:        request.Account,
-		lane:           request.Lane,
 		maxAge:         request.MaxAge,
 		cache:          request.Cache,
 		named:          len(request.Wanted) > 0,
 		idempotencyKey: request.IdempotencyKey,
+		id:             request.ID,
+		purpose:        request.Purpose,
+		consent:        request.Consent,
 		now:            now.Truncate(time.Millisecond),
-	}
-	if q.lane == "" {
-		q.lane = Interactive
-	}
-	if lanes := request.Account.Lanes; lanes != nil && !slices.Contains(lanes, q.lane) {
-		return nil, &Error{Kind: Denied, Field: "lane", Reason: "lane_not_allowed", Offset: -1, Message: fmt.Sprintf("this account may not use the %s lane", q.lane)}
 	}
 	q.deadline = now.Add(q.config.RetryBudget)
 	if request.Budget > 0 {
@@ -100,11 +101,19 @@ func (s *Service) understand(ctx context.Context, request Request) (*question, e
 	if q.idempotencyKey == "" {
 		q.idempotencyKey = q.defaultIdempotencyKey()
 	}
-	wanted, err := wantedBy(request)
-	if err != nil {
+	if q.lane, err = request.lane(); err != nil {
 		return nil, err
 	}
-	q.divide(wanted)
+	if q.wanted, err = request.wanted(); err != nil {
+		return nil, err
+	}
+	q.divide()
+	if err := s.suppress(q); err != nil {
+		return nil, err
+	}
+	if q.person.suppressed {
+		q.forgetAddress()
+	}
 	return q, nil
 }
 
@@ -139,40 +148,12 @@ func invalidAddress(field string, err error) error {
 	return invalid
 }
 
-// wantedBy lists the attributes that the request wants and the account may
-// see.
-func wantedBy(request Request) ([]Attribute, error) {
-	allowed := func(a Attribute) bool {
-		return request.Account.Attributes == nil || slices.Contains(request.Account.Attributes, a)
-	}
-	if len(request.Wanted) > 0 {
-		for _, attribute := range request.Wanted {
-			if _, ok := SpecOf(attribute); !ok {
-				return nil, &Error{Kind: Invalid, Field: "fields", Reason: "unknown_attribute", Offset: -1, Message: "fields names an attribute that the contract does not have"}
-			}
-			if !allowed(attribute) {
-				return nil, &Error{Kind: Denied, Field: "fields", Reason: "attribute_not_allowed", Offset: -1, Message: fmt.Sprintf("this account may not see %s", attribute)}
-			}
-		}
-		wanted := slices.Clone(request.Wanted)
-		slices.Sort(wanted)
-		return slices.Compact(wanted), nil
-	}
-	var wanted []Attribute
-	for _, spec := range contract {
-		if allowed(spec.Attribute) && (request.Email != "" || spec.Attribute.Kind() == Company) {
-			wanted = append(wanted, spec.Attribute)
-		}
-	}
-	return wanted, nil
-}
-
 // divide splits the wanted attributes between the two subjects and names those
 // that nobody is asked about.
-func (q *question) divide(wanted []Attribute) {
+func (q *question) divide() {
 	q.notAsked = map[Attribute]string{}
 	personBarrier, companyBarrier := q.barriers()
-	for _, attribute := range wanted {
+	for _, attribute := range q.wanted {
 		h, barrier := &q.person, personBarrier
 		if attribute.Kind() == Company {
 			h, barrier = &q.company, companyBarrier
@@ -183,7 +164,7 @@ func (q *question) divide(wanted []Attribute) {
 		}
 		h.wanted = append(h.wanted, attribute)
 	}
-	if len(q.person.wanted) > 0 {
+	if !q.address.IsZero() {
 		q.person.subject, q.person.key = PersonSubject(q.address), q.address.Key()
 	}
 	if len(q.company.wanted) > 0 {
@@ -216,6 +197,18 @@ func (q *question) defaultIdempotencyKey() string {
 	if !q.address.IsZero() {
 		return email.IdempotencyKey(q.address, q.now)
 	}
+	return q.domainIdempotencyKey()
+}
+
+func (q *question) domainIdempotencyKey() string {
 	sum := sha256.Sum256([]byte(q.domain.String() + ":" + q.now.UTC().Format(time.DateOnly)))
 	return hex.EncodeToString(sum[:])
+}
+
+// forgetAddress keeps what is made of the address from vendors that are asked
+// about its company.
+func (q *question) forgetAddress() {
+	if q.idempotencyKey == q.defaultIdempotencyKey() {
+		q.idempotencyKey = q.domainIdempotencyKey()
+	}
 }
