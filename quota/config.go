@@ -2,6 +2,8 @@ package quota
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -45,6 +47,24 @@ type Config struct {
 	MaxPause time.Duration `yaml:"max_pause"`
 	// Caps are the most that may be spent on vendors. Default none.
 	Caps []Cap `yaml:"caps"`
+	// Stopped is whom nobody calls, until the configuration says otherwise; to stop
+	// in a hurry turn a switch over the API.
+	Stopped StopConfig `yaml:"stopped"`
+}
+
+// Fixed names the fields that differ in next and take effect after a restart
+// only. Both have their defaults.
+func (c Config) Fixed(next Config) (fields []string) {
+	differs := func(field string, differs bool) {
+		if differs {
+			fields = append(fields, field)
+		}
+	}
+	differs("state_file", c.StateFile != next.StateFile)
+	differs("replicas", c.Replicas != next.Replicas)
+	differs("redis", !reflect.DeepEqual(c.Redis, next.Redis))
+	differs("max_call", c.MaxCall != next.MaxCall)
+	return fields
 }
 
 // Cap is the most that may be spent per day, month, or both. The most that
@@ -101,6 +121,9 @@ func (c Config) Validate() (problems []error) {
 	for _, problem := range c.Redis.validate() {
 		problems = append(problems, fmt.Errorf("redis.%w", problem))
 	}
+	for _, problem := range c.Stopped.validate() {
+		problems = append(problems, fmt.Errorf("stopped.%w", problem))
+	}
 	seen := map[[2]string]bool{}
 	for i, limit := range c.Caps {
 		_, err := time.LoadLocation(limit.Zone)
@@ -112,6 +135,20 @@ func (c Config) Validate() (problems []error) {
 		of := [2]string{limit.Account, limit.Provider}
 		report(seen[of], "caps[%d]: a second cap of account %q and provider %q", i, limit.Account, limit.Provider)
 		seen[of] = true
+	}
+	return problems
+}
+
+func (c StopConfig) validate() (problems []error) {
+	for _, list := range []struct {
+		field string
+		names []string
+	}{{"providers", c.Providers}, {"accounts", c.Accounts}} {
+		for i, name := range list.names {
+			if name == "" || slices.Contains(list.names[:i], name) {
+				problems = append(problems, fmt.Errorf("%s[%d]: %q is empty or listed twice", list.field, i, name))
+			}
+		}
 	}
 	return problems
 }

@@ -30,6 +30,15 @@ func (g *guard) grow(now time.Time) bool {
 	return true
 }
 
+// configure changes the configured guard; one that has grown beyond it stays.
+func (g *guard) configure(guard time.Duration) {
+	if g.now <= g.configured {
+		g.now = guard
+	}
+	g.configured = guard
+	g.now = max(g.now, guard)
+}
+
 // shrink halves a grown guard after a calm time, and tells whether it changed.
 func (g *guard) shrink(now time.Time) bool {
 	if g.now <= g.configured || now.Sub(g.changed) < calmAfter {

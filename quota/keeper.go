@@ -23,13 +23,15 @@ type Keeper struct {
 	observer Observer
 	log      *slog.Logger
 	money    *money
+	board    *switchboard
 
 	redis      redis.UniversalClient // nil: this process keeps quotas alone
-	pauses     *redis.PubSub
+	told       *redis.PubSub         // pauses and switches
 	cancel     context.CancelFunc
 	tending    sync.WaitGroup
 	replica    string
-	changing   sync.Mutex // serializes Apply and Close
+	prefix     string     // of keys in Redis
+	changing   sync.Mutex // serializes Apply and Close, and guards config
 	schedulers atomic.Pointer[map[string]*scheduler]
 	journal    *journal // nil: there is no state file
 	// parked is what was known of providers that are not configured now, and of
@@ -52,7 +54,8 @@ func New(config Config, limits map[string][]enrich.Limit, options Options) (*Kee
 	if problems := config.Validate(); len(problems) > 0 {
 		return nil, fmt.Errorf("quota: %w", errors.Join(problems...))
 	}
-	k := &Keeper{config: config.WithDefaults(), observer: options.Observer, log: options.Log, replica: rand.Text()}
+	k := &Keeper{config: config.WithDefaults(), board: newSwitchboard(), observer: options.Observer, log: options.Log, replica: rand.Text()}
+	k.prefix = k.config.Redis.Prefix
 	if k.observer == nil {
 		k.observer = Nobody{}
 	}
@@ -65,11 +68,15 @@ func New(config Config, limits map[string][]enrich.Limit, options Options) (*Kee
 			return nil, fmt.Errorf("quota: redis: %w", err)
 		}
 		k.redis = client
-		k.pauses = client.Subscribe(context.Background(), k.channel())
+		k.told = client.Subscribe(context.Background(), k.channel(), k.switchChannel())
 	}
 	k.money = newMoney(k.bank(), k.config.Replicas)
 	k.schedulers.Store(&map[string]*scheduler{})
 	before, err := k.openJournal()
+	k.board.restore(before.Stops)
+	if k.redis != nil {
+		_ = k.shareSwitches(context.Background()) // tend tries again
+	}
 	if err == nil {
 		err = k.Apply(limits)
 	}
@@ -99,8 +106,31 @@ func New(config Config, limits map[string][]enrich.Limit, options Options) (*Kee
 // bad. What was spent stays spent, so that a reload never refills anything;
 // waiters stay, those of providers that are gone are refused.
 func (k *Keeper) Apply(limits map[string][]enrich.Limit) error {
-	compiled := make(map[string][]rule, len(limits))
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	return k.apply(k.config, limits)
+}
+
+// ApplyConfig is Apply with a changed configuration: caps keep what was spent of
+// them, switches hold at once. It refuses what [Config.Fixed] names.
+func (k *Keeper) ApplyConfig(config Config, limits map[string][]enrich.Limit) error {
+	problems := config.Validate()
+	config = config.WithDefaults()
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	for _, field := range k.config.Fixed(config) {
+		problems = append(problems, fmt.Errorf("%s: takes effect after a restart only", field))
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("quota: %w", errors.Join(problems...))
+	}
+	return k.apply(config, limits)
+}
+
+// apply is given a good configuration with its defaults.
+func (k *Keeper) apply(config Config, limits map[string][]enrich.Limit) error {
 	var problems []error
+	compiled := make(map[string][]rule, len(limits))
 	for _, provider := range slices.Sorted(maps.Keys(limits)) {
 		rules, wrong := compile(limits[provider])
 		for _, problem := range wrong {
@@ -111,14 +141,14 @@ func (k *Keeper) Apply(limits map[string][]enrich.Limit) error {
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	k.changing.Lock()
-	defer k.changing.Unlock()
-	k.money.apply(k.config.Caps, compiled)
+	k.config = config
+	k.money.apply(config.Caps, compiled)
+	k.board.configure(time.Now(), config.Stopped)
 	before, after := *k.schedulers.Load(), map[string]*scheduler{}
 	for provider, rules := range compiled {
 		rules = k.part(withoutMoney(rules))
 		if s := before[provider]; s != nil {
-			s.apply(rules)
+			s.apply(config, rules)
 			after[provider] = s
 		} else {
 			s = newScheduler(provider, k.parts(provider), rules)
@@ -134,19 +164,20 @@ func (k *Keeper) Apply(limits map[string][]enrich.Limit) error {
 			k.parked[provider], _ = s.store(true)
 		}
 	}
+	k.heed()
 	return nil
 }
 
 // parts are what a provider's scheduler works with.
 func (k *Keeper) parts(provider string) schedulerParts {
-	parts := schedulerParts{config: k.config, observer: k.observer, log: k.log, replica: k.replica}
+	parts := schedulerParts{config: k.config, board: k.board, observer: k.observer, log: k.log, replica: k.replica}
 	if k.journal != nil {
 		parts.save = k.journal.want
 	}
 	if k.redis != nil {
 		// The braces keep all keys of a provider in one slot of a cluster.
 		parts.channel = k.channel()
-		parts.store = &store{client: k.redis, key: k.config.Redis.Prefix + "quota:{v:" + provider + "}"}
+		parts.store = &store{client: k.redis, key: k.prefix + "quota:{v:" + provider + "}"}
 	}
 	return parts
 }
@@ -174,6 +205,9 @@ func (k *Keeper) Acquire(ctx context.Context, ask Ask) (*Permit, error) {
 	if s == nil {
 		return nil, k.refuse(ask, &Refusal{Provider: ask.Provider, Reason: enrich.ReasonNoSource})
 	}
+	if refusal := k.board.refusal(ask.Provider, ask.Account); refusal != nil {
+		return nil, k.refuse(ask, refusal)
+	}
 	money, refusal := k.money.reserve(ctx, ask)
 	if refusal != nil {
 		return nil, k.refuse(ask, refusal)
@@ -198,6 +232,9 @@ func (k *Keeper) Forecast(ask Ask) Refusal {
 	s := (*k.schedulers.Load())[ask.Provider]
 	if s == nil {
 		return Refusal{Provider: ask.Provider, Reason: enrich.ReasonNoSource}
+	}
+	if refusal := k.board.refusal(ask.Provider, ask.Account); refusal != nil {
+		return *refusal
 	}
 	now := time.Now()
 	if refusal := k.money.forecast(now, ask); refusal != nil {
@@ -244,7 +281,7 @@ func (k *Keeper) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), redisPatience)
 	defer cancel()
 	k.money.giveBack(ctx, true)
-	err := k.pauses.Close()
+	err := k.told.Close()
 	k.tending.Wait()
 	return errors.Join(err, k.redis.Close())
 }

@@ -137,8 +137,8 @@ func (m *money) draw(ctx context.Context, p *purse, price enrich.Micros) bool {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if p.start.Equal(w.start) {
-		p.allowed, p.all = mine, all
+	if p.start.Equal(w.start) && p.rule.amount == w.cap {
+		p.allowed, p.all, p.owes = mine, all, false
 	}
 	return mine-w.mine >= w.need
 }
@@ -235,7 +235,7 @@ func (r reservation) settle(charged enrich.Micros) {
 }
 
 // giveBack returns what is allowed but not spent of purses that were not used
-// for a while, or of all.
+// for a while or whose cap changed, or of all.
 func (m *money) giveBack(ctx context.Context, all bool) {
 	if m.bank == nil {
 		return
@@ -244,7 +244,7 @@ func (m *money) giveBack(ctx context.Context, all bool) {
 	var idle []*purse
 	m.mu.Lock()
 	for _, p := range m.purses {
-		if p.roll(now, false); p.allowed > p.spent && (all || now.Sub(p.used) >= idlePurse) {
+		if p.roll(now, false); p.owes || p.allowed > p.spent && (all || now.Sub(p.used) >= idlePurse) {
 			idle = append(idle, p)
 		}
 	}

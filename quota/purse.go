@@ -34,6 +34,7 @@ type purse struct {
 	allowed    enrich.Micros // that this process may spend
 	all        enrich.Micros // that all replicas may, as last known
 	used       time.Time
+	owes       bool          // the bank is to be told that less is allowed
 	drawing    chan struct{} // holds a token while the bank is asked
 
 	total    enrich.Micros // spent since the process began
@@ -90,12 +91,16 @@ func (c purseRule) concerns(ask Ask) bool {
 		(c.account == "" || c.account == everyone || c.account == ask.Account)
 }
 
-// change changes the cap. Alone, all of it is allowed.
+// change changes the cap. Alone, all of it is allowed; else what was allowed in
+// advance under the old one goes back.
 func (p *purse) change(c purseRule, alone bool) {
-	p.rule = c
-	if alone {
+	switch free := p.allowed - p.spent; {
+	case alone:
 		p.allowed = c.amount
+	case free > 0 && c.amount != p.rule.amount:
+		p.allowed, p.all, p.owes = p.spent, p.all-free, true
 	}
+	p.rule = c
 }
 
 // roll goes on to the period that holds now; a clock put back changes nothing

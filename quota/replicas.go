@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/enrichd/enrichd/enrich"
 )
 
@@ -14,32 +16,41 @@ func (k *Keeper) bank() bank {
 	if k.redis == nil {
 		return nil
 	}
-	return &redisBank{client: k.redis, prefix: k.config.Redis.Prefix, replica: k.replica}
+	return &redisBank{client: k.redis, prefix: k.prefix, replica: k.replica}
 }
 
-// tend warns of a Redis that may forget, and gives unused money back.
+// tend warns of a Redis that may forget, gives unused money back and sees to the
+// switches.
 func (k *Keeper) tend(ctx context.Context) {
 	warnOfEviction(context.WithoutCancel(ctx), k.redis, k.log)
-	ticker := time.NewTicker(idlePurse)
+	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	for {
+	for second := 1; ; second++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		}
+		if second%int(idlePurse/time.Second) == 0 {
 			k.money.giveBack(ctx, false)
 		}
+		k.tendSwitches(ctx, second)
 	}
 }
 
 // channel is where replicas tell each other of pauses.
-func (k *Keeper) channel() string { return k.config.Redis.Prefix + "quota:pauses" }
+func (k *Keeper) channel() string { return k.prefix + "quota:pauses" }
 
-// listen hears of pauses until the subscription is closed. Messages are lost
-// while the connection is; what was missed comes with the next answers.
+// listen hears of pauses and switches until the subscription is closed. Messages
+// are lost while the connection is; missed pauses come with the next answers,
+// switches are read anew with every subscription.
 func (k *Keeper) listen() {
-	for message := range k.pauses.Channel() {
-		k.hear(message.Payload)
+	for message := range k.told.ChannelWithSubscriptions() {
+		if told, ok := message.(*redis.Message); ok && told.Channel == k.channel() {
+			k.hear(told.Payload)
+			continue
+		}
+		_ = k.shareSwitches(context.Background()) // tend tries again
 	}
 }
 

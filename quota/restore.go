@@ -207,7 +207,7 @@ func (k *Keeper) collect(clean bool) (document, func()) {
 		commits = append(commits, commit)
 	}
 	purses, commit := k.money.store(clean)
-	d.Purses = purses
+	d.Purses, d.Stops = purses, k.board.stored()
 	return d, func() {
 		commit()
 		for _, commit := range commits {

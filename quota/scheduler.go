@@ -16,8 +16,8 @@ import (
 // and a timer does when the limits have room again.
 type scheduler struct {
 	provider string
-	config   Config
 	observer Observer
+	board    *switchboard
 
 	mu      sync.Mutex
 	source  source
@@ -27,6 +27,7 @@ type scheduler struct {
 	waiting int
 	running int // permits that are not over
 	pause   Pause
+	config  Config
 	guard   guard
 	timer   *time.Timer
 	visited time.Time // when an interactive caller last asked
@@ -40,6 +41,7 @@ const maxClasses = 256
 // schedulerParts are a scheduler's collaborators.
 type schedulerParts struct {
 	config   Config
+	board    *switchboard
 	observer Observer
 	log      *slog.Logger
 	store    *store // nil: this process counts alone
@@ -51,7 +53,7 @@ type schedulerParts struct {
 func newScheduler(provider string, parts schedulerParts, rules []rule) *scheduler {
 	now := time.Now()
 	s := &scheduler{
-		provider: provider, config: parts.config, observer: parts.observer,
+		provider: provider, config: parts.config, board: parts.board, observer: parts.observer,
 		classes: map[classKey]*class{},
 		guard:   guard{configured: parts.config.Guard, now: parts.config.Guard},
 		born:    now,
@@ -84,6 +86,12 @@ func (s *scheduler) acquire(ctx context.Context, ask Ask) (spent, time.Duration,
 	place := laneOf(ask.Lane)
 	if place == 0 {
 		s.visited = now
+	}
+	// Looked at under the lock: who joins after a switch was turned off is refused
+	// here, who joined before by heed.
+	if refusal := s.board.refusal(s.provider, ask.Account); refusal != nil {
+		s.mu.Unlock()
+		return spent{}, 0, refusal
 	}
 	c := s.class(ask)
 	if s.waiting == 0 && !s.closed && !s.pause.active(now) {
@@ -248,11 +256,20 @@ func (s *scheduler) finish(what spent, sent bool, states []enrich.LimitState) {
 	s.dispatch(now)
 }
 
-// apply changes the limits. Waiters stay; the timer follows the new limits.
-func (s *scheduler) apply(rules []rule) {
+// apply changes configuration and limits. Waiters stay; the timer follows the new
+// limits. A guard that has grown keeps what it grew.
+func (s *scheduler) apply(config Config, rules []rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
+	if config.Guard != s.config.Guard {
+		s.guard.configure(config.Guard)
+		s.source.setGuard(now, s.guard.now)
+	}
+	s.config = config
+	if remote, ok := s.source.(*shared); ok {
+		remote.config = config
+	}
 	s.source.apply(now, rules)
 	s.dispatch(now)
 }

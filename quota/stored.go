@@ -19,6 +19,15 @@ type document struct {
 	Clean     bool                      `json:"clean"`
 	Providers map[string]storedProvider `json:"providers"`
 	Purses    []storedPurse             `json:"purses"`
+	Stops     []storedStop              `json:"stops,omitempty"`
+}
+
+// storedStop is a switch that is off.
+type storedStop struct {
+	Scope  Scope     `json:"scope,omitempty"`
+	Name   string    `json:"name,omitempty"`
+	Reason string    `json:"reason"`
+	Since  time.Time `json:"since"`
 }
 
 type storedProvider struct {

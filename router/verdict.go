@@ -130,6 +130,7 @@ var kinds = map[string]enrich.ErrorKind{
 	string(enrich.Malformed):      enrich.Unavailable,
 	string(enrich.Expired):        enrich.Unavailable,
 	enrich.ReasonMoneyCap:         enrich.OutOfMoney,
+	enrich.ReasonStopped:          enrich.Rejected,
 	string(enrich.AuthFailed):     enrich.Rejected,
 	string(enrich.Forbidden):      enrich.Rejected,
 	string(enrich.InvalidInput):   enrich.Invalid,
@@ -179,7 +180,7 @@ var messages = map[enrich.ErrorKind]string{
 	enrich.OutOfTime:   "the time budget ended before a provider that may know could answer; ask again with more time",
 	enrich.Unavailable: "the providers that may know are failing; ask again later",
 	enrich.OutOfMoney:  "asking a provider that may know would cost more than allowed; ask again with more money",
-	enrich.Rejected:    "the providers that may know refuse to serve until the operator acts",
+	enrich.Rejected:    "no provider that may know can be asked until the operator acts",
 	enrich.Invalid:     "no provider can look this subject up",
 }
 
