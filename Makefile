@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 PACKAGES := ./...
 
-.PHONY: help demo build test bench quotarun lint setup generate fields check-generated
+.PHONY: help demo build release test audit bench quotarun lint setup generate fields check-generated
 
 help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +13,11 @@ demo: ## Enrich a bundled list of leads with fake vendors, then keep serving.
 
 build: ## Build bin/enrichd.
 	go build -trimpath -o bin/enrichd ./cmd/enrichd
+
+release: ## Build bin/enrichd static, with its bill of materials and checksums.
+	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/enrichd ./cmd/enrichd
+	go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -output bin/enrichd.cdx.json bin/enrichd
+	cd bin && sha256sum enrichd enrichd.cdx.json > SHA256SUMS
 
 test: setup lint check-generated ## Run all checks and tests; sets up what they need.
 	go test -race -timeout 10m $(PACKAGES)
@@ -27,6 +32,10 @@ lint: ## Check formatting and vet.
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
 	go vet $(PACKAGES)
+
+audit: ## Look for known vulnerabilities (asks the Go vulnerability database) and for mistakes.
+	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 $(PACKAGES)
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 $(GOVULNCHECK) $(PACKAGES)
 
 setup: ## Install redis-server, protoc and promtool where they are missing (Debian, as root).
 	@missing=""; \
