@@ -1,0 +1,111 @@
+package privacy
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/enrichd/enrichd/email"
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// Place is a store that may know a subject.
+type Place struct {
+	// Name as the proof has it.
+	Name string
+	// Erase drops all that the place knows about a subject, on all replicas, and
+	// returns how many entries that were, -1 when it does not count. Erasing
+	// again does no harm.
+	Erase func(ctx context.Context, key email.Key) (dropped int, err error)
+}
+
+// Eraser forgets subjects for good. Its fields are set before the first use; it
+// is safe for concurrent use.
+type Eraser struct {
+	Tags         *Tagger
+	Suppressions *Suppressions
+	// Places in the order in which they are asked.
+	Places []Place
+	// Audit keeps the proofs; nil: nobody does.
+	Audit *Audit
+	Log   *slog.Logger
+}
+
+// Proof is what an erasure did.
+type Proof struct {
+	enrich.Erasure
+	// Seal is an HMAC over the rest under the configured pepper, in hexadecimal:
+	// a proof with a good one was made by this installation and not changed.
+	Seal string
+}
+
+// ErasureEntry is an erasure's line in the audit log.
+type ErasureEntry struct {
+	At         time.Time        `json:"at"`
+	Outcome    string           `json:"outcome"` // always "erasure"
+	Subject    string           `json:"subject"`
+	Suppressed bool             `json:"suppressed"`
+	Dropped    []enrich.Dropped `json:"dropped"`
+	Seal       string           `json:"seal"`
+}
+
+// Erase puts a subject on the suppression list and then has every place drop it:
+// in this order, because an erased person comes back with the next request
+// unless suppression is stored first. When the list can keep it nowhere nothing
+// is dropped and the error says so. A place that fails does not keep the others
+// from being asked; the proof then is not complete, and erasing again asks all
+// once more.
+func (e *Eraser) Erase(ctx context.Context, key email.Key) (Proof, error) {
+	kept, err := e.Suppressions.Add(ctx, key)
+	if err != nil {
+		return Proof{}, err
+	}
+	proof := Proof{Erasure: enrich.Erasure{Subject: e.Tags.Tag(key).String(), Suppressed: !kept.Pending}}
+	for _, place := range e.Places {
+		dropped, err := e.ask(ctx, place, key)
+		proof.Dropped = append(proof.Dropped, enrich.Dropped{Place: place.Name, Entries: int64(dropped), Done: err == nil})
+		if err != nil {
+			e.Log.Error("privacy: an erasure is not complete", "subject", proof.Subject, "place", place.Name, "error", err)
+		}
+	}
+	proof.At = time.Now().UTC().Round(time.Microsecond)
+	proof.Seal = e.Tags.sealProof(proof.Erasure)
+	if e.Audit != nil {
+		e.Audit.put(ErasureEntry{
+			At: proof.At, Outcome: "erasure", Subject: proof.Subject, Suppressed: proof.Suppressed, Dropped: slices.Clone(proof.Dropped), Seal: proof.Seal,
+		})
+	}
+	return proof, nil
+}
+
+// ask asks one place. One that panics has failed like any other.
+func (e *Eraser) ask(ctx context.Context, place Place, key email.Key) (dropped int, err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			dropped, err = 0, fmt.Errorf("panic of type %T", caught)
+		}
+	}()
+	if dropped, err = place.Erase(ctx, key); err != nil {
+		return 0, err
+	}
+	return dropped, nil
+}
+
+// Verify tells whether a proof was made under the pepper and not changed.
+func (t *Tagger) Verify(proof Proof) bool {
+	return hmac.Equal([]byte(proof.Seal), []byte(t.sealProof(proof.Erasure)))
+}
+
+func (t *Tagger) sealProof(erasure enrich.Erasure) string {
+	text, err := json.Marshal(erasure)
+	if err != nil {
+		return "" // no type in it can fail
+	}
+	seal := t.seal("erasure " + string(text))
+	return hex.EncodeToString(seal[:])
+}
