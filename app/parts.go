@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/enrichd/enrichd/cache"
 	"github.com/enrichd/enrichd/config"
@@ -18,8 +19,14 @@ import (
 // parts are what stands behind the edge.
 type parts struct {
 	service *enrich.Service
+	quotas  *quota.Keeper
+	routes  *router.Router
 	// closers release the parts, in the order of their making.
 	closers []func(context.Context) error
+
+	applying sync.Mutex // guards the rest
+	vendors  *providers.Set
+	leaving  leaving
 }
 
 // newParts builds everything behind the edge. dial opens the connections to
@@ -42,25 +49,25 @@ func (p *parts) build(config config.Config, log *slog.Logger, dial providers.Dia
 		return err
 	}
 	p.closers = append(p.closers, func(context.Context) error { return records.Close() })
-	vendors, err := providers.New(config.Providers, providers.Options{Dial: dial})
+	p.vendors, err = providers.New(config.Providers, providers.Options{Dial: dial})
 	if err != nil {
 		return fmt.Errorf("providers: %w", err)
 	}
-	p.closers = append(p.closers, func(context.Context) error { vendors.Close(); return nil })
-	quotas, err := quota.New(config.Quota, limitsOf(vendors), quota.Options{Log: log})
+	p.closers = append(p.closers, func(context.Context) error { p.vendors.Close(); return nil })
+	p.quotas, err = quota.New(config.Quota, limitsOf(p.vendors), quota.Options{Log: log})
 	if err != nil {
 		return err
 	}
-	p.closers = append(p.closers, func(context.Context) error { return quotas.Close() })
-	routes, err := router.New(router.Parts{Config: config.Router, Providers: routesTo(vendors), Quota: quotas, Log: log})
+	p.closers = append(p.closers, func(context.Context) error { return p.quotas.Close() })
+	p.routes, err = router.New(router.Parts{Config: config.Router, Providers: routesTo(p.vendors), Quota: p.quotas, Log: log})
 	if err != nil {
 		return fmt.Errorf("router: %w", err)
 	}
-	p.closers = append(p.closers, routes.Close)
+	p.closers = append(p.closers, p.stopLeaving, p.routes.Close)
 	p.service = &enrich.Service{
 		Normalizer: normalizer,
 		Cache:      records,
-		Finder:     routes,
+		Finder:     p.routes,
 		Config:     config.Answers.WithDefaults(),
 		Log:        log,
 	}

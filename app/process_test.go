@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -75,29 +76,52 @@ func startVendors(t *testing.T) (*fakevendor.Server, string) {
 
 // running is the whole program, listening on free ports.
 type running struct {
-	grpc enrichv1.EnrichServiceClient
-	rest string
-	log  *lockedBuffer
-	stop func()
+	grpc  enrichv1.EnrichServiceClient
+	rest  string
+	log   *lockedBuffer
+	again chan os.Signal
+	stop  func()
 }
 
 func run(t *testing.T, vendors string, records cache.Config) *running {
 	t.Helper()
 	log := &lockedBuffer{}
-	program, err := New(config.Config{
+	program := start(t, config.Config{
 		Server: server.Config{GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0"},
 		Cache:  records,
 		Providers: providers.Config{List: []providers.ProviderConfig{
 			{Definition: primary, BaseURL: vendors + "/" + primary, AllowPrivate: true, Credentials: map[string]string{"api_key": "k"}},
 			{Definition: secondary, BaseURL: vendors + "/" + secondary, AllowPrivate: true, Credentials: map[string]string{"api_key": "k"}},
 		}},
-	}, slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	}, Options{Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	program.log = log
+	return program
+}
+
+// follow runs the program from a file.
+func follow(t *testing.T, file string, options Options) *running {
+	t.Helper()
+	loaded, err := config.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return start(t, loaded, options)
+}
+
+func start(t *testing.T, loaded config.Config, options Options) *running {
+	t.Helper()
+	program, err := New(loaded, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	again := make(chan os.Signal)
 	stopped := make(chan error, 1)
 	go func() { stopped <- program.Run(ctx) }()
+	var following sync.WaitGroup
+	if options.File != "" {
+		following.Go(func() { program.Follow(ctx, again) })
+	}
 	conn, err := grpc.NewClient(program.GRPCAddress(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
@@ -109,9 +133,10 @@ func run(t *testing.T, vendors string, records cache.Config) *running {
 		if err := <-stopped; err != nil {
 			t.Errorf("Run: %v", err)
 		}
+		following.Wait()
 	})
 	t.Cleanup(stop)
-	return &running{grpc: enrichv1.NewEnrichServiceClient(conn), rest: "http://" + program.HTTPAddress(), log: log, stop: stop}
+	return &running{grpc: enrichv1.NewEnrichServiceClient(conn), rest: "http://" + program.HTTPAddress(), again: again, stop: stop}
 }
 
 func (r *running) enrich(t *testing.T, email string) *enrichv1.EnrichResponse {

@@ -42,11 +42,7 @@ func newWorld(t *testing.T) *world {
 	served := make(chan error, 1)
 	go func() { served <- vendors.Serve(serving, pipe) }()
 
-	loaded := config.Config{Providers: providers.Config{List: []providers.ProviderConfig{
-		{Definition: primary, BaseURL: "http://127.0.0.1:1/" + primary, AllowPrivate: true, Credentials: map[string]string{"api_key": "k"}},
-		{Definition: secondary, BaseURL: "http://127.0.0.1:1/" + secondary, AllowPrivate: true, Credentials: map[string]string{"api_key": "k"}},
-	}}}
-	built, err := newParts(loaded, slog.New(slog.DiscardHandler), pipe.DialContext)
+	built, err := newParts(worldConfig(), slog.New(slog.DiscardHandler), pipe.DialContext)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,6 +56,14 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	return &world{parts: built, vendors: vendors}
+}
+
+// worldConfig is the configuration of a world.
+func worldConfig() config.Config {
+	return config.Config{Providers: providers.Config{List: []providers.ProviderConfig{
+		{Definition: primary, BaseURL: "http://127.0.0.1:1/" + primary, AllowPrivate: true, Credentials: map[string]string{"api_key": "k"}},
+		{Definition: secondary, BaseURL: "http://127.0.0.1:1/" + secondary, AllowPrivate: true, Credentials: map[string]string{"api_key": "k"}},
+	}}}
 }
 
 // strike makes a vendor misbehave from now on.

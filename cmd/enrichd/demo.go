@@ -93,7 +93,7 @@ func (c *demoCommand) build(vendors string, log *slog.Logger) (*app.App, error) 
 		return nil, err
 	}
 	loaded.Server.GRPC, loaded.Server.HTTP = c.GRPC, c.HTTP
-	service, err := app.New(loaded, log)
+	service, err := app.New(loaded, app.Options{Log: log})
 	return service, listenHelp(err, `choose other addresses: make demo DEMO="--grpc 127.0.0.1:0 --http 127.0.0.1:0"`)
 }
 

@@ -3,6 +3,11 @@ package main
 import (
 	"context"
 	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/enrichd/enrichd/app"
 	"github.com/enrichd/enrichd/config"
@@ -10,7 +15,7 @@ import (
 
 // serveCommand runs the service.
 type serveCommand struct {
-	Config string `short:"c" required:"" type:"existingfile" help:"The configuration file; docs/configuration.md explains it." placeholder:"FILE"`
+	Config string `short:"c" required:"" type:"existingfile" help:"The configuration file; docs/configuration.md explains it. It is read again when it changes, and on SIGHUP." placeholder:"FILE"`
 }
 
 // Run serves until the context ends.
@@ -19,13 +24,22 @@ func (c *serveCommand) Run(ctx context.Context, terminal terminal) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewJSONHandler(terminal.err, &slog.HandlerOptions{Level: loaded.Log.Level}))
+	level := &slog.LevelVar{}
+	level.Set(loaded.Log.Level)
+	log := slog.New(slog.NewJSONHandler(terminal.err, &slog.HandlerOptions{Level: level}))
 	for _, warning := range loaded.Warnings() {
 		log.Warn("configuration", "warning", warning)
 	}
-	service, err := app.New(loaded, log)
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	defer signal.Stop(again)
+	service, err := app.New(loaded, app.Options{Log: log, Level: level, File: c.Config})
 	if err != nil {
 		return listenHelp(err, "set server.grpc and server.http in "+c.Config)
 	}
-	return service.Run(ctx)
+	following, stop := context.WithCancel(ctx)
+	var group errgroup.Group
+	group.Go(func() error { service.Follow(following, again); return nil })
+	group.Go(func() error { defer stop(); return service.Run(ctx) })
+	return group.Wait()
 }
