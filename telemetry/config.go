@@ -31,7 +31,7 @@ type TracesConfig struct {
 	Endpoint string `yaml:"endpoint"`
 	// Headers go along with every export, such as a collector's token. Default
 	// none.
-	Headers map[string]string `yaml:"headers"`
+	Headers map[string]string `yaml:"headers" secret:"true"`
 	// Sample is the share of requests that are traced, from 0 to 1, where the
 	// caller has not decided already. Spans cost CPU only for these. Default
 	// 0.01; negative: only what callers trace.
