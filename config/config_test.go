@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -36,7 +37,7 @@ func TestTheExampleShowsTheDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := shown.Server, (Config{}).Server.WithDefaults(); got != want {
+	if got, want := shown.Server, (Config{}).Server.WithDefaults(); !reflect.DeepEqual(got, want) {
 		t.Errorf("server: shown %+v, default %+v", got, want)
 	}
 	shown.Answers.Freshness.Attributes = nil

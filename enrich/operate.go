@@ -124,3 +124,7 @@ type Reloaded struct {
 	// Restart lists those of Changed that hold only after a restart.
 	Restart []string
 }
+
+// ReasonKeyReused is the reason of the Rejected error of a request whose
+// idempotency key was given to another request before.
+const ReasonKeyReused = "idempotency_key_reused"

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +10,14 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/enrichd/enrichd/enrich"
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
 
 // restBody is the whole body of a REST request, and what is wrong with it. The
@@ -40,7 +43,10 @@ func (m *wholeBody) NewDecoder(reader io.Reader) runtime.Decoder {
 		if !whole || !ok {
 			return errors.New("only whole bodies are decoded, into messages")
 		}
-		err := m.UnmarshalOptions.Unmarshal(body.text, typed)
+		if len(body.text) == 0 && isAdmin(typed) {
+			return io.EOF // all that is needed may be in the path
+		}
+		err := m.UnmarshalOptions.Unmarshal(camelMasks(body.text), typed)
 		if err != nil {
 			body.problem = explainBody(body.text, err, typed.ProtoReflect().Descriptor())
 		}
@@ -48,19 +54,32 @@ func (m *wholeBody) NewDecoder(reader io.Reader) runtime.Decoder {
 	})
 }
 
+// ndjson is a stream's media type: one JSON value a line.
+const ndjson = "application/x-ndjson"
+
+// isAdmin tells whether a message is one of the operators' methods.
+func isAdmin(message proto.Message) bool {
+	return message.ProtoReflect().Descriptor().ParentFile() == enrichv1.File_enrich_v1_admin_proto
+}
+
 // checkBodyForm refuses bodies of other types than JSON before they are read.
-// What curl -d declares unasked is taken for JSON; a compressed body is not
-// accepted, so that a small one cannot become a large one.
-func checkBodyForm(w http.ResponseWriter, r *http.Request) error {
-	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		w.Header().Set("Accept-Encoding", "identity") // RFC 9110, section 12.5.3
+// What curl -d declares unasked is taken for JSON. A stream is not compressed: it
+// would not come line by line.
+func checkBodyForm(w http.ResponseWriter, r *http.Request, method *method) error {
+	coding := strings.ToLower(r.Header.Get("Content-Encoding"))
+	if coding != "" && coding != "identity" && (coding != "gzip" || method.stream) {
+		accepted := "gzip, identity"
+		if method.stream {
+			accepted = "identity"
+		}
+		w.Header().Set("Accept-Encoding", accepted) // RFC 9110, section 12.5.3
 		return &refusal{http.StatusUnsupportedMediaType, &enrich.Error{
-			Kind: enrich.Invalid, Reason: "content_encoding", Offset: -1, Message: "compressed bodies are not accepted: send it without Content-Encoding",
+			Kind: enrich.Invalid, Reason: "content_encoding", Offset: -1, Message: "the body's Content-Encoding is not accepted here: " + accepted + " is",
 		}}
 	}
 	declared := r.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(declared)
-	if declared == "" || err == nil && (kind == "application/json" || kind == "application/x-www-form-urlencoded") {
+	if declared == "" || err == nil && (kind == "application/json" || kind == "application/x-www-form-urlencoded" || method.stream && kind == ndjson) {
 		return nil
 	}
 	return &refusal{http.StatusUnsupportedMediaType, &enrich.Error{
@@ -94,7 +113,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (*restBody, er
 		defer close(cut)
 		_ = connection.SetReadDeadline(time.Now())
 	})
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, longest))
+	text, err := readAll(http.MaxBytesReader(w, r.Body, longest), r.Header.Get("Content-Encoding"), longest)
 	if err != nil {
 		defer forgoBody(w)
 	}
@@ -112,7 +131,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (*restBody, er
 		// Past the deadline net/http would take the caller for gone.
 		_ = connection.SetReadDeadline(time.Time{})
 		return &restBody{Reader: bytes.NewReader(text), text: text}, nil
-	case errors.As(err, &over):
+	case errors.As(err, &over), errors.Is(err, errExpands):
 		return nil, tooLong(longest)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &refusal{http.StatusRequestTimeout, &enrich.Error{
@@ -124,6 +143,26 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (*restBody, er
 			Message: fmt.Sprintf("the body breaks off or is not framed as declared, after %d bytes", len(text)),
 		}
 	}
+}
+
+// errExpands is a compressed body that becomes longer than a body may be.
+var errExpands = errors.New("expands too far")
+
+// readAll reads a body, compressed or not. However far it expands, no more than
+// the longest body is ever kept.
+func readAll(body io.Reader, coding string, longest int64) ([]byte, error) {
+	if !strings.EqualFold(coding, "gzip") {
+		return io.ReadAll(body)
+	}
+	expanding, err := gzip.NewReader(body)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(expanding, longest+1))
+	if int64(len(text)) > longest {
+		return nil, errExpands
+	}
+	return text, err
 }
 
 func tooLong(longest int64) error {

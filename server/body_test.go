@@ -79,13 +79,14 @@ func TestBodyForms(t *testing.T) {
 		{"Content-Type: text/plain", http.StatusUnsupportedMediaType},
 		{"Content-Type: multipart/form-data; boundary=x", http.StatusUnsupportedMediaType},
 		{"Content-Type: ;", http.StatusUnsupportedMediaType},
-		{"Content-Encoding: gzip", http.StatusUnsupportedMediaType},
+		{"Content-Encoding: br", http.StatusUnsupportedMediaType},
+		{"Content-Encoding: gzip", http.StatusBadRequest}, // which it is not
 	} {
 		code, header, answer := edge.ask(t, http.MethodPost, "/v1/enrich", `{"email":"x"}`, test.header)
 		if code != test.want {
 			t.Errorf("%s: answered %d, want %d: %s", test.header, code, test.want, answer)
 		}
-		if strings.Contains(test.header, "gzip") && header.Get("Accept-Encoding") != "identity" {
+		if strings.Contains(test.header, "br") && header.Get("Accept-Encoding") != "gzip, identity" {
 			t.Errorf("%s: Accept-Encoding %q", test.header, header.Get("Accept-Encoding"))
 		}
 	}

@@ -5,21 +5,78 @@ import (
 	"crypto/rand"
 	"errors"
 	"runtime/debug"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
 
 	"github.com/enrichd/enrichd/enrich"
 )
 
-// withRequestID gives a request the id under which its errors are answered and
-// logged. It is always our own: a caller's would end up in the log.
-func withRequestID(ctx context.Context) context.Context {
-	return enrich.WithRequestID(ctx, rand.Text())
+// call is one request under way, on either path. It belongs to the request's
+// goroutine.
+type call struct {
+	// id is always our own: a caller's would end up in the log.
+	id     string
+	began  time.Time
+	method *method // of the contract; nil for anything beside it
+	caller Caller
+	rate   standing
+	// counted: the request is one of those under way.
+	counted bool
+	// key is REST's Idempotency-Key; gRPC has it in the message.
+	key string
+	// code is what REST answered; gRPC's is in the error.
+	code   codes.Code
+	source string
+	// arriving ends a gRPC request whose message does not come; nil in REST.
+	arriving *arrival
 }
 
-func requestIDOf(ctx context.Context) string { return enrich.RequestID(ctx) }
+type callKey struct{}
+
+// begin makes a call and the context that carries it.
+func begin(ctx context.Context) (context.Context, *call) {
+	began := &call{id: rand.Text(), began: time.Now(), source: sourceNone}
+	return context.WithValue(enrich.WithRequestID(ctx, began.id), callKey{}, began), began
+}
+
+// callOf is the call that a context belongs to. Every context that the edge
+// hands on has one.
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+
+// Where an answer comes from, as the observer is told, beside the tiers' names.
+const (
+	sourceNone   = "none"
+	sourceRepeat = "repeat" // it was kept under its idempotency key
+	sourceVendor = "vendor"
+)
+
+// sources are all of them, the slowest last.
+var sources = []string{sourceNone, sourceRepeat, string(enrich.MemoryTier), string(enrich.RedisTier), sourceVendor}
+
+func slower(a, b string) string {
+	return sources[max(slices.Index(sources, a), slices.Index(sources, b))]
+}
+
+// sourceOf is the slowest place that was asked for an answer.
+func sourceOf(answer *enrich.Answer) string {
+	if len(answer.Attempts) > 0 {
+		return sourceVendor
+	}
+	source := sourceNone
+	for _, found := range answer.Found {
+		if found.Tier == enrich.RedisTier {
+			return string(enrich.RedisTier)
+		}
+		source = string(found.Tier)
+	}
+	return source
+}
 
 // panicked turns a panic into an error. What was panicked with may hold what
 // the caller sent, so only the stack is logged.
 func (s *Server) panicked(ctx context.Context) error {
-	s.log.ErrorContext(ctx, "panic", "request_id", requestIDOf(ctx), "stack", string(debug.Stack()))
+	s.log.ErrorContext(ctx, "panic", "request_id", enrich.RequestID(ctx), "stack", string(debug.Stack()))
 	return s.statusOf(ctx, errors.New("panic"))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/url"
 	"time"
 )
 
@@ -42,14 +43,41 @@ type Config struct {
 	// NoReflection switches the gRPC reflection service off: tools such as
 	// grpcurl then need the .proto files.
 	NoReflection bool `yaml:"no_reflection"`
-	// AllowRemote allows listeners on addresses other than loopback, and
-	// requests for other hosts than loopback's. There are no API keys yet:
-	// whoever reaches the listener spends your credits.
+	// AllowRemote opens a service without accounts to other machines: listeners
+	// on other addresses than loopback, and requests for other hosts than
+	// loopback's. Whoever reaches it spends your credits. With accounts it is not
+	// needed and changes nothing.
 	AllowRemote bool `yaml:"allow_remote"`
+	// TLS encrypts both listeners. Default: none; loopback needs none.
+	TLS TLSConfig `yaml:"tls"`
+	// AllowedOrigins are the sites whose pages may call REST from a browser
+	// (CORS), as in "https://app.example". Default: none but the service's own.
+	AllowedOrigins []string `yaml:"allowed_origins"`
+	// StreamWidth is how many questions of one stream may be under way; reading
+	// stops until one is answered. Over all streams it is MaxRequests. Default
+	// 64.
+	StreamWidth int `yaml:"stream_width"`
 	// DrainTimeout is how long requests under way may still take when the
 	// service stops. Shorter than the answers' retry budget, it cuts off
 	// requests that vendors have been paid for. Default 60 s.
 	DrainTimeout time.Duration `yaml:"drain_timeout"`
+}
+
+// TLSConfig says how connections are encrypted. Its files are read again when
+// they change; connections go on.
+type TLSConfig struct {
+	// CertFile holds the service's certificate and those between it and an
+	// authority, KeyFile its private key, in PEM. Default: no TLS.
+	CertFile string `yaml:"cert_file"`
+	KeyFile  string `yaml:"key_file"`
+	// ClientCAFile holds the authorities, in PEM, whose client certificates
+	// authenticate accounts. A caller may show an API key instead of one.
+	// Default: client certificates are not asked for.
+	ClientCAFile string `yaml:"client_ca_file"`
+	// RequireClient refuses connections without a client certificate of these
+	// authorities. An API key is needed besides only where no account has the
+	// certificate's name. Default false.
+	RequireClient bool `yaml:"require_client"`
 }
 
 // WithDefaults returns c with its zero fields set.
@@ -72,6 +100,9 @@ func (c Config) WithDefaults() Config {
 	if c.BodyTimeout == 0 {
 		c.BodyTimeout = 30 * time.Second
 	}
+	if c.StreamWidth == 0 {
+		c.StreamWidth = 64
+	}
 	if c.DrainTimeout == 0 {
 		c.DrainTimeout = time.Minute
 	}
@@ -81,9 +112,9 @@ func (c Config) WithDefaults() Config {
 // Validate reports every field that cannot be obeyed.
 func (c Config) Validate() (problems []error) {
 	c = c.WithDefaults()
-	for _, listener := range []struct{ name, address string }{{"grpc", c.GRPC}, {"http", c.HTTP}} {
-		if err := checkListener(listener.address, c.AllowRemote); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", listener.name, err))
+	for _, listener := range c.listeners() {
+		if _, _, err := net.SplitHostPort(listener.address); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %q is not host:port", listener.name, listener.address))
 		}
 	}
 	if c.MaxMessageBytes < 4<<10 {
@@ -95,22 +126,51 @@ func (c Config) Validate() (problems []error) {
 	if c.MaxStreams < 1 || c.MaxStreams > math.MaxInt32 {
 		problems = append(problems, errors.New("max_streams: must be from 1 to 2147483647"))
 	}
+	if c.StreamWidth < 1 {
+		problems = append(problems, errors.New("stream_width: must be at least 1"))
+	}
 	if c.BodyTimeout < 0 {
 		problems = append(problems, errors.New("body_timeout: must not be negative"))
 	}
 	if c.DrainTimeout < 0 {
 		problems = append(problems, errors.New("drain_timeout: must not be negative"))
 	}
+	for i, origin := range c.AllowedOrigins {
+		if page, err := url.Parse(origin); err != nil || page.Host == "" || page.Scheme+"://"+page.Host != origin {
+			problems = append(problems, fmt.Errorf("allowed_origins[%d]: must be a scheme and a host such as https://app.example", i))
+		}
+	}
+	return append(problems, c.TLS.validate()...)
+}
+
+func (c TLSConfig) validate() (problems []error) {
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		problems = append(problems, errors.New("tls.key_file: cert_file and key_file are set together"))
+	}
+	if c.ClientCAFile != "" && c.CertFile == "" {
+		problems = append(problems, errors.New("tls.client_ca_file: needs cert_file and key_file"))
+	}
+	if c.RequireClient && c.ClientCAFile == "" {
+		problems = append(problems, errors.New("tls.require_client: needs client_ca_file"))
+	}
 	return problems
 }
 
-func checkListener(address string, allowRemote bool) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("%q is not host:port", address)
+// ValidateOpen reports what a service without accounts cannot obey besides:
+// whoever reaches its listeners may do everything.
+func (c Config) ValidateOpen() (problems []error) {
+	for _, listener := range c.WithDefaults().listeners() {
+		if host, _, err := net.SplitHostPort(listener.address); err == nil && !c.AllowRemote && !isLoopback(host) {
+			problems = append(problems, fmt.Errorf(
+				"%s: %q is reachable from other machines and there are no accounts: configure some, or set allow_remote if something in front authenticates callers",
+				listener.name, listener.address))
+		}
 	}
-	if !allowRemote && !isLoopback(host) {
-		return fmt.Errorf("%q is reachable from other machines and there are no API keys: set allow_remote if something in front of it authenticates callers", address)
-	}
-	return nil
+	return problems
+}
+
+type listenerConfig struct{ name, address string }
+
+func (c Config) listeners() []listenerConfig {
+	return []listenerConfig{{"grpc", c.GRPC}, {"http", c.HTTP}}
 }

@@ -29,26 +29,36 @@ func (f enricherFunc) Enrich(ctx context.Context, request enrich.Request) (enric
 	return f(ctx, request)
 }
 
+// EnrichAll answers the requests one after another, the last first.
+func (f enricherFunc) EnrichAll(ctx context.Context, requests []enrich.Request, each func(int, enrich.Answer, error)) {
+	for i := len(requests) - 1; i >= 0; i-- {
+		answer, err := f(ctx, requests[i])
+		each(i, answer, err)
+	}
+}
+
 // edge is a running server and a client for each path.
 type edge struct {
-	grpc enrichv1.EnrichServiceClient
-	conn *grpc.ClientConn
-	http string
-	log  *bytes.Buffer // read only after stop
+	grpc  enrichv1.EnrichServiceClient
+	admin enrichv1.AdminServiceClient
+	conn  *grpc.ClientConn
+	http  string
+	log   *bytes.Buffer // read only after stop
 	// cancelServe begins the drain; stop also waits for its end.
 	cancelServe, stop func()
 }
 
 // start runs a server with short messages on free ports; change may change what
-// it obeys.
-func start(t *testing.T, enricher enricherFunc, change ...func(*Config)) *edge {
+// it obeys and what it stands before.
+func start(t *testing.T, enricher enricherFunc, change ...func(*Config, *Parts)) *edge {
 	t.Helper()
 	log := &bytes.Buffer{}
 	config := Config{GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0", MaxMessageBytes: 64 << 10}
+	parts := Parts{Enricher: enricher, Log: slog.New(slog.NewJSONHandler(log, nil))}
 	for _, each := range change {
-		each(&config)
+		each(&config, &parts)
 	}
-	server, err := Listen(config, enricher, slog.New(slog.NewJSONHandler(log, nil)))
+	server, err := Listen(config, parts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +83,7 @@ func start(t *testing.T, enricher enricherFunc, change ...func(*Config)) *edge {
 		}
 	}
 	t.Cleanup(stop)
-	return &edge{grpc: enrichv1.NewEnrichServiceClient(conn), conn: conn, http: "http://" + server.HTTPAddress(), log: log, cancelServe: cancel, stop: stop}
+	return &edge{grpc: enrichv1.NewEnrichServiceClient(conn), admin: enrichv1.NewAdminServiceClient(conn), conn: conn, http: "http://" + server.HTTPAddress(), log: log, cancelServe: cancel, stop: stop}
 }
 
 // post sends a body to REST and returns status, headers and body.

@@ -56,14 +56,14 @@ func (s *Server) statusOf(ctx context.Context, err error) error {
 		code = codes.Internal
 	}
 	if code == codes.Internal {
-		s.log.ErrorContext(ctx, "request failed", "kind", typed.Kind, "request_id", requestIDOf(ctx), "error", typed.Cause)
+		s.log.ErrorContext(ctx, "request failed", "kind", typed.Kind, "request_id", enrich.RequestID(ctx), "error", typed.Cause)
 	}
 	return describe(ctx, code, typed).Err()
 }
 
 // describe is an error with the standard details, under a code.
 func describe(ctx context.Context, code codes.Code, e *enrich.Error) *status.Status {
-	answer, err := status.New(code, e.Message).WithDetails(details(e, requestIDOf(ctx))...)
+	answer, err := status.New(code, e.Message).WithDetails(details(e, enrich.RequestID(ctx))...)
 	if err != nil { // details are our own messages and always marshal
 		return status.New(codes.Internal, "the error could not be described")
 	}
@@ -93,9 +93,11 @@ func details(e *enrich.Error, requestID string) []protoadapt.MessageV1 {
 		all = append(all, &errdetails.RetryInfo{RetryDelay: durationpb.New(max(0, time.Until(e.ReadyAt)))})
 	}
 	if e.Kind == enrich.Throttled {
-		all = append(all, &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{
-			{Subject: "providers", Description: e.Message},
-		}})
+		subject := "providers"
+		if e.Reason == reasonAccountRate {
+			subject = "account"
+		}
+		all = append(all, &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{{Subject: subject, Description: e.Message}}})
 	}
 	return all
 }

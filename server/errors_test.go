@@ -70,9 +70,9 @@ func TestPanicBecomesInternal(t *testing.T) {
 func TestEndedCallsAreNotInternal(t *testing.T) {
 	log := &strings.Builder{}
 	s := &Server{log: slog.New(slog.NewTextHandler(log, nil))}
-	cancelled, cancel := context.WithCancel(withRequestID(t.Context()))
+	cancelled, cancel := context.WithCancel(enrich.WithRequestID(t.Context(), "id"))
 	cancel()
-	late, cancelLate := context.WithTimeout(withRequestID(t.Context()), -1)
+	late, cancelLate := context.WithTimeout(enrich.WithRequestID(t.Context(), "id"), -1)
 	defer cancelLate()
 	for _, test := range []struct {
 		ctx  context.Context
@@ -108,7 +108,7 @@ func TestEveryErrorHasARequestID(t *testing.T) {
 		{"a path", "GET", "/nothing", ``, "Accept: */*"},
 		{"a method", "GET", "/v1/enrich", ``, "Accept: */*"},
 		{"a page's method", "POST", "/healthz", ``, "Accept: */*"},
-		{"a coding", "POST", "/v1/enrich", `{"email":"x"}`, "Content-Encoding: gzip"},
+		{"a coding", "POST", "/v1/enrich", `{"email":"x"}`, "Content-Encoding: br"},
 		{"a type", "POST", "/v1/enrich", `{"email":"x"}`, "Content-Type: text/plain"},
 		{"an origin", "POST", "/v1/enrich", `{"email":"x"}`, "Origin: https://evil.example"},
 		{"a host", "GET", "/healthz", ``, "Host: evil.example"},

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -37,14 +38,10 @@ func readFields(paths []string) ([]enrich.Attribute, error) {
 	return wanted, nil
 }
 
-// badMaskText says which path of a field mask's JSON form is not one. JSON
-// writes paths in lowerCamelCase (google/protobuf/field_mask.proto).
+// badMaskText says which path of a field mask's JSON form is not one.
 func badMaskText(text string) *enrich.Error {
 	for i, path := range strings.Split(strings.TrimSpace(text), ",") {
-		switch {
-		case plainPath.MatchString(path) && strings.Contains(path, "_"):
-			return badPath(i, "not_camel_case", fmt.Sprintf("JSON writes paths in lowerCamelCase: %s, not %s", camelCase(path), path))
-		case !plainPath.MatchString(path):
+		if !plainPath.MatchString(path) {
 			return badPath(i, "no_path", `is not a path such as person.title; paths are separated by "," alone`)
 		}
 	}
@@ -64,13 +61,28 @@ func named(name string) string {
 	return ""
 }
 
-// camelCase writes snake_case in lowerCamelCase.
-func camelCase(path string) string {
-	parts := strings.Split(path, "_")
-	for i, part := range parts[1:] {
-		if part != "" {
-			parts[i+1] = strings.ToUpper(part[:1]) + part[1:]
-		}
+// snakeMask matches a mask in a JSON body with a path in snake_case. A string
+// before a colon is always a member's name, and fields is always a mask.
+var snakeMask = regexp.MustCompile(`"fields"\s*:\s*"[^"\\]*_[^"\\]*"`)
+
+// camelMasks writes the paths of masks in lowerCamelCase, which is how JSON has
+// them (google/protobuf/field_mask.proto); the contract's own names, in
+// snake_case, are accepted like those of other fields. Everything else stays in
+// its place, so that errors point to where the caller wrote it.
+func camelMasks(body []byte) []byte {
+	if bytes.IndexByte(body, '_') < 0 {
+		return body
 	}
-	return strings.Join(parts, "")
+	return snakeMask.ReplaceAllFunc(body, func(mask []byte) []byte {
+		camel := make([]byte, 0, len(mask))
+		for i := 0; i < len(mask); i++ {
+			if mask[i] == '_' && i+1 < len(mask) && 'a' <= mask[i+1] && mask[i+1] <= 'z' {
+				i++
+				camel = append(camel, mask[i]-'a'+'A')
+				continue
+			}
+			camel = append(camel, mask[i])
+		}
+		return append(camel, bytes.Repeat([]byte{' '}, len(mask)-len(camel))...)
+	})
 }

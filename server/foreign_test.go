@@ -35,7 +35,7 @@ func TestForeignPagesAreRefused(t *testing.T) {
 		{"a page behind something", "https://evil.example", "enrichd.example", true, true},
 		{"our own page behind something", "https://enrichd.example", "enrichd.example", true, false},
 	} {
-		if err := (Config{AllowRemote: test.remote}).checkForeign(test.origin, test.host); (err != nil) != test.refused {
+		if err := (&Server{open: true, config: Config{AllowRemote: test.remote}}).checkForeign(test.origin, test.host); (err != nil) != test.refused {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}

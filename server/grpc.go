@@ -2,14 +2,15 @@ package server
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -18,8 +19,8 @@ import (
 
 // newGRPC makes the gRPC server of the contract and its companions. A request
 // passes arrive when its headers are there, then unary or stream.
-func (s *Server) newGRPC(service enrichv1.EnrichServiceServer) *grpc.Server {
-	server := grpc.NewServer(
+func (s *Server) newGRPC() *grpc.Server {
+	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(s.config.MaxMessageBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(uint32(s.config.MaxStreams)),
@@ -28,16 +29,19 @@ func (s *Server) newGRPC(service enrichv1.EnrichServiceServer) *grpc.Server {
 		grpc.UnaryInterceptor(s.unary),
 		grpc.StreamInterceptor(s.stream),
 		grpc.UnknownServiceHandler(s.unknownMethod),
-	)
-	enrichv1.RegisterEnrichServiceServer(server, service)
+	}
+	if s.certificates != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.certificates.config("h2"))))
+	}
+	server := grpc.NewServer(options...)
+	enrichv1.RegisterEnrichServiceServer(server, &enrichService{server: s})
+	enrichv1.RegisterAdminServiceServer(server, &adminService{server: s})
 	healthpb.RegisterHealthServer(server, s.health)
 	if !s.config.NoReflection {
 		reflection.Register(server)
 	}
 	return server
 }
-
-type arrivalKey struct{}
 
 // arrival ends a gRPC request whose message does not arrive: gRPC itself waits
 // for it without limit, in a drain too.
@@ -47,72 +51,89 @@ type arrival struct {
 	keepAlive func() bool // stops a drain from ending the request
 }
 
-// arrive gives a request its id and the time to send its message.
+// arrive begins a call and gives it the time to send its message.
 func (s *Server) arrive(ctx context.Context, _ *tap.Info) (context.Context, error) {
-	ctx, cancel := context.WithCancel(withRequestID(ctx))
-	arriving := &arrival{
+	ctx, cancel := context.WithCancel(ctx)
+	ctx, began := begin(ctx)
+	began.arriving = &arrival{
 		cancel:    cancel,
 		timer:     time.AfterFunc(s.config.BodyTimeout, cancel),
 		keepAlive: context.AfterFunc(s.draining, cancel),
 	}
-	return context.WithValue(ctx, arrivalKey{}, arriving), nil
+	return ctx, nil
 }
 
 // arrived lets a request take its time from here on.
-func arrived(ctx context.Context) *arrival {
-	there := ctx.Value(arrivalKey{}).(*arrival)
-	there.timer.Stop()
-	there.keepAlive()
-	return there
+func (c *call) arrived() {
+	c.arriving.timer.Stop()
+	c.arriving.keepAlive()
 }
 
-// unary stands around every unary call. Companions are not counted: a full
-// service is still a healthy one.
+// unary stands around every unary call.
 func (s *Server) unary(ctx context.Context, message any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (response any, err error) {
-	arrived(ctx)
+	call := callOf(ctx)
+	call.arrived()
 	defer func() {
 		if recover() != nil {
 			response, err = nil, s.panicked(ctx)
 		}
+		s.leaveGRPC(ctx, call, err)
 	}()
-	if err := s.checkCaller(ctx); err != nil {
+	if err := s.enterGRPC(ctx, call, methods[info.FullMethod]); err != nil {
 		return nil, s.statusOf(ctx, err)
-	}
-	if strings.HasPrefix(info.FullMethod, "/enrich.") {
-		if err := s.load.enter(&s.load.grpc); err != nil {
-			return nil, s.statusOf(ctx, err)
-		}
-		defer s.load.grpc.Add(-1)
 	}
 	return handler(ctx, message)
 }
 
-// stream stands around every stream, which are the companions' alone. They have
-// no end of their own, so a drain ends them.
-func (s *Server) stream(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+// stream stands around every stream. The companions' have no end of their own,
+// so a drain ends them.
+func (s *Server) stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 	ctx := stream.Context()
-	there := arrived(ctx)
+	call := callOf(ctx)
+	call.arrived()
 	defer func() {
 		if recover() != nil {
 			err = s.panicked(ctx)
 		}
+		s.leaveGRPC(ctx, call, err)
 	}()
-	if err := s.checkCaller(ctx); err != nil {
+	if err := s.enterGRPC(ctx, call, methods[info.FullMethod]); err != nil {
 		return s.statusOf(ctx, err)
 	}
-	defer context.AfterFunc(s.draining, func() { time.AfterFunc(companionGrace, there.cancel) })()
+	if call.method == nil {
+		defer context.AfterFunc(s.draining, func() { time.AfterFunc(companionGrace, call.arriving.cancel) })()
+	}
 	return handler(service, stream)
 }
 
-func (s *Server) checkCaller(ctx context.Context) error {
-	var origin, host string
-	if values := metadata.ValueFromIncomingContext(ctx, "origin"); len(values) > 0 {
-		origin = values[0]
+// enterGRPC lets a gRPC request in; a nil method is a companion's. Companions
+// pass no gate and are not counted: a full service is still a healthy one.
+func (s *Server) enterGRPC(ctx context.Context, call *call, method *method) error {
+	call.method = method
+	if err := s.checkForeign(metadatum(ctx, "origin"), metadatum(ctx, ":authority")); err != nil || method == nil {
+		return err
 	}
-	if values := metadata.ValueFromIncomingContext(ctx, ":authority"); len(values) > 0 {
-		host = values[0]
+	if err := s.enter(call, s.credentialOfGRPC(ctx)); err != nil {
+		return err
 	}
-	return s.config.checkForeign(origin, host)
+	if err := s.load.enter(&s.load.grpc); err != nil {
+		return err
+	}
+	call.counted = true
+	return nil
+}
+
+// leaveGRPC ends a request, let in or not.
+func (s *Server) leaveGRPC(ctx context.Context, call *call, err error) {
+	if call.counted {
+		s.load.grpc.Add(-1)
+	}
+	if !call.rate.rate.unbounded() {
+		_ = grpc.SetTrailer(ctx, metadata.Pairs("ratelimit-policy", call.rate.policy(), "ratelimit", call.rate.state()))
+	}
+	if call.method != nil {
+		s.leave(call, status.Code(err))
+	}
 }
 
 // unknownMethod answers calls of methods that nothing here has.

@@ -64,11 +64,15 @@ type bubble struct {
 	served     chan error
 }
 
-func newBubble(t *testing.T, config Config, enricher enricherFunc) *bubble {
+func newBubble(t *testing.T, config Config, enricher enricherFunc, change ...func(*Parts)) *bubble {
 	t.Helper()
 	b := &bubble{t: t, grpc: newPipes(), http: newPipes(), log: &bytes.Buffer{}, served: make(chan error, 1)}
 	var err error
-	b.server, err = newServer(config.WithDefaults(), enricher, slog.New(slog.NewJSONHandler(b.log, nil)), b.grpc, b.http)
+	parts := Parts{Enricher: enricher, Log: slog.New(slog.NewJSONHandler(b.log, nil))}
+	for _, each := range change {
+		each(&parts)
+	}
+	b.server, err = newServer(config.WithDefaults(), parts, b.grpc, b.http)
 	if err != nil {
 		t.Fatal(err)
 	}

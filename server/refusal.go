@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -57,11 +56,22 @@ func (s *Server) writeProblem(ctx context.Context, w http.ResponseWriter, err er
 		if !other {
 			code = grpcCodes[own.problem.Kind]
 		}
-		writeStatus(w, own.status, describe(ctx, code, own.problem))
+		writeStatus(ctx, w, own.status, describe(ctx, code, own.problem))
 		return
 	}
 	answer := status.Convert(s.statusOf(ctx, err))
-	writeStatus(w, runtime.HTTPStatusFromCode(answer.Code()), answer)
+	writeStatus(ctx, w, httpStatusOf(answer), answer)
+}
+
+// httpStatusOf is the gateway's HTTP status for a code, except where a standard
+// has a better one.
+func httpStatusOf(answer *status.Status) int {
+	for _, detail := range answer.Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetMetadata()["class"] == enrich.ReasonKeyReused {
+			return http.StatusUnprocessableEntity // draft-ietf-httpapi-idempotency-key-header
+		}
+	}
+	return runtime.HTTPStatusFromCode(answer.Code())
 }
 
 // writeGatewayError writes the errors that the gateway reports. One with
@@ -72,7 +82,7 @@ func (s *Server) writeGatewayError(ctx context.Context, _ *runtime.ServeMux, _ r
 	body, _ := r.Body.(*restBody)
 	switch {
 	case len(answer.Details()) > 0:
-		writeStatus(w, runtime.HTTPStatusFromCode(answer.Code()), answer)
+		writeStatus(ctx, w, httpStatusOf(answer), answer)
 	case body != nil && body.problem != nil:
 		s.writeProblem(ctx, w, body.problem)
 	case answer.Code() == codes.InvalidArgument && r.Header.Get("Grpc-Timeout") != "":
@@ -85,11 +95,14 @@ func (s *Server) writeGatewayError(ctx context.Context, _ *runtime.ServeMux, _ r
 	}
 }
 
-func writeStatus(w http.ResponseWriter, httpStatus int, answer *status.Status) {
+func writeStatus(ctx context.Context, w http.ResponseWriter, httpStatus int, answer *status.Status) {
+	callOf(ctx).code = answer.Code()
+	if answer.Code() == codes.Unauthenticated {
+		w.Header().Set("WWW-Authenticate", "Bearer") // RFC 9110, section 11.6.1
+	}
 	for _, detail := range answer.Details() {
 		if retry, ok := detail.(*errdetails.RetryInfo); ok {
-			seconds := (retry.GetRetryDelay().AsDuration() + time.Second - 1) / time.Second
-			w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
+			w.Header().Set("Retry-After", strconv.FormatInt(seconds(retry.GetRetryDelay().AsDuration()), 10))
 		}
 	}
 	text, err := protojson.Marshal(answer.Proto())

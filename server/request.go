@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"buf.build/go/protovalidate"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/enrichd/enrichd/enrich"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
@@ -24,8 +25,8 @@ var cachePolicies = map[enrichv1.CachePolicy]enrich.CachePolicy{
 }
 
 // readRequest checks a message against the contract's rules and translates it.
-func readRequest(rules protovalidate.Validator, message *enrichv1.EnrichRequest, account enrich.Account) (enrich.Request, error) {
-	if err := checkRules(rules, message); err != nil {
+func (s *Server) readRequest(message *enrichv1.EnrichRequest, account enrich.Account) (enrich.Request, error) {
+	if err := s.checkRules(message); err != nil {
 		return enrich.Request{}, err
 	}
 	wanted, err := readFields(message.GetFields().GetPaths())
@@ -42,6 +43,8 @@ func readRequest(rules protovalidate.Validator, message *enrichv1.EnrichRequest,
 		MaxAge:         message.GetMaxAge().AsDuration(),
 		Cache:          cachePolicies[message.GetCache()],
 		IdempotencyKey: message.GetIdempotencyKey(),
+		Purpose:        message.GetPurpose(),
+		Consent:        readConsent(message.GetConsent()),
 	}
 	if message.GetMaxAge() != nil && request.MaxAge == 0 && request.Cache == enrich.CacheDefault {
 		// No fact is that young. A zero MaxAge says nothing about age.
@@ -54,9 +57,20 @@ func readRequest(rules protovalidate.Validator, message *enrichv1.EnrichRequest,
 	return request, nil
 }
 
+func readConsent(message *enrichv1.Consent) (consent enrich.Consent) {
+	if message == nil {
+		return consent
+	}
+	consent = enrich.Consent{Basis: message.GetBasis(), Source: message.GetSource()}
+	if at := message.GetCollectedAt(); at != nil {
+		consent.CollectedAt = at.AsTime()
+	}
+	return consent
+}
+
 // checkRules reports the first rule of the contract that the message breaks.
-func checkRules(rules protovalidate.Validator, message *enrichv1.EnrichRequest) error {
-	err := rules.Validate(message)
+func (s *Server) checkRules(message proto.Message) error {
+	err := s.rules.Validate(message)
 	var broken *protovalidate.ValidationError
 	switch {
 	case err == nil:

@@ -9,26 +9,21 @@ import (
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
 
 // route is one method and path of REST.
 type route struct {
 	method string
 	path   *regexp.Regexp
-	// noQuery: all of the message is in the body.
-	noQuery bool
+	to     *method
 }
 
 // contractRoutes reads the REST routes from the contract. The gateway has them
 // too, but cannot say which methods a path has.
 func contractRoutes() (routes []route) {
-	services := enrichv1.File_enrich_v1_enrich_proto.Services()
-	for i := range services.Len() {
-		methods := services.Get(i).Methods()
-		for j := range methods.Len() {
-			routes = append(routes, routesOf(methods.Get(j))...)
+	for _, service := range services() {
+		for i := range service.Methods().Len() {
+			routes = append(routes, routesOf(service.Methods().Get(i))...)
 		}
 	}
 	return routes
@@ -42,7 +37,7 @@ func routesOf(method protoreflect.MethodDescriptor) (routes []route) {
 			http.MethodPatch: binding.GetPatch(), http.MethodDelete: binding.GetDelete(),
 		} {
 			if template != "" {
-				routes = append(routes, route{method: name, path: pathPattern(template), noQuery: binding.GetBody() == "*"})
+				routes = append(routes, route{method: name, path: pathPattern(template), to: methods[fullMethod(method)]})
 			}
 		}
 	}
@@ -72,17 +67,17 @@ func routeOf(routes []route, r *http.Request) (found *route, allowed []string) {
 	return nil, slices.Compact(allowed)
 }
 
-// checkRoute refuses a request that the contract has no route for.
-func checkRoute(routes []route, w http.ResponseWriter, r *http.Request) error {
+// checkRoute finds the route of a request, or refuses one that the contract has
+// none for.
+func checkRoute(routes []route, w http.ResponseWriter, r *http.Request) (*route, error) {
 	found, allowed := routeOf(routes, r)
 	switch {
-	case found == nil && allowed == nil:
-		return notFound()
-	case found == nil:
+	case found != nil:
+		return found, nil
+	case allowed == nil:
+		return nil, notFound()
+	default:
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		return notAllowed(allowed)
-	case found.noQuery && r.URL.RawQuery != "":
-		return queryRefused()
+		return nil, notAllowed(allowed)
 	}
-	return nil
 }

@@ -1,9 +1,14 @@
 // Package server is the edge: gRPC and REST listeners that translate messages
 // into requests of the enrich package, answers into messages, and errors into
-// the standard codes and details. It decides nothing.
+// the standard codes and details. It knows who asks, and decides nothing else.
 //
-// REST is served by grpc-gateway inside the process and calls the same method
-// as gRPC does, so checks and errors are the same on both paths.
+// REST is served by grpc-gateway inside the process and calls the same methods
+// as gRPC does. Every request of either path passes the same gate (gate.go)
+// before its message is looked at:
+//
+//	gRPC unary ──▶ unary  ─┐        ┌─▶ enrichService, adminService
+//	gRPC stream ─▶ stream ─┼▶ enter ┤
+//	REST ────────▶ admit  ─┘        └─▶ gateway ─▶ the same, or a stream of lines
 package server
 
 import (
@@ -13,23 +18,28 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"buf.build/go/protovalidate"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-
-	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Server listens for gRPC and REST.
 type Server struct {
-	config   Config
-	enricher Enricher
-	rules    protovalidate.Validator
-	log      *slog.Logger
-	load     load
+	config Config
+	parts  Parts
+	// open: there are no accounts.
+	open         bool
+	rules        protovalidate.Validator
+	certificates *certificates // nil without TLS
+	log          *slog.Logger
+	load         load
+	rates        rates
+	// asking holds a token for each question of streams that is under way.
+	asking chan struct{}
 	// draining ends when the service begins to stop.
 	draining   context.Context
 	beginDrain context.CancelFunc
@@ -42,9 +52,13 @@ type Server struct {
 }
 
 // Listen opens both listeners; nothing is answered before Serve.
-func Listen(config Config, enricher Enricher, log *slog.Logger) (*Server, error) {
+func Listen(config Config, parts Parts) (*Server, error) {
 	config = config.WithDefaults()
-	if problems := config.Validate(); len(problems) > 0 {
+	problems := config.Validate()
+	if parts.Accounts == nil {
+		problems = append(problems, config.ValidateOpen()...)
+	}
+	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
 	grpcListener, err := net.Listen("tcp", config.GRPC)
@@ -55,30 +69,45 @@ func Listen(config Config, enricher Enricher, log *slog.Logger) (*Server, error)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen for REST: %w", err), grpcListener.Close())
 	}
-	s, err := newServer(config, enricher, log, grpcListener, httpListener)
+	s, err := newServer(config, parts, grpcListener, httpListener)
 	if err != nil {
 		return nil, errors.Join(err, grpcListener.Close(), httpListener.Close())
 	}
 	return s, nil
 }
 
-func newServer(config Config, enricher Enricher, log *slog.Logger, grpcListener, httpListener net.Listener) (*Server, error) {
-	rules, err := protovalidate.New(protovalidate.WithMessages(&enrichv1.EnrichRequest{}))
-	if err != nil {
-		return nil, fmt.Errorf("the contract's rules: %w", err)
-	}
+func newServer(config Config, parts Parts, grpcListener, httpListener net.Listener) (*Server, error) {
 	s := &Server{
-		config: config, enricher: enricher, rules: rules, log: log, load: load{most: int64(config.MaxRequests)},
+		config: config, parts: parts.withDefaults(), open: parts.Accounts == nil,
+		load: load{most: int64(config.MaxRequests)}, rates: rates{began: time.Now()}, asking: make(chan struct{}, config.MaxRequests),
 		health: health.NewServer(), grpcDoor: newDoor(grpcListener), httpDoor: newDoor(httpListener),
 	}
-	s.health.SetServingStatus(enrichv1.EnrichService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	s.log = s.parts.Log
+	var err error
+	if s.rules, err = contractRules(); err != nil {
+		return nil, fmt.Errorf("the contract's rules: %w", err)
+	}
+	if s.certificates, err = newCertificates(config.TLS, s.log); err != nil {
+		return nil, err
+	}
 	s.draining, s.beginDrain = context.WithCancel(context.Background())
-	service := &enrichService{server: s}
-	s.grpc = s.newGRPC(service)
-	if s.http, err = s.newREST(service); err != nil {
+	s.tellHealth(nil)
+	s.grpc = s.newGRPC()
+	if s.http, err = s.newREST(); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// contractRules checks the requests of the contract.
+func contractRules() (protovalidate.Validator, error) {
+	var requests []protoreflect.MessageDescriptor
+	for _, service := range services() {
+		for i := range service.Methods().Len() {
+			requests = append(requests, service.Methods().Get(i).Input())
+		}
+	}
+	return protovalidate.New(protovalidate.WithMessageDescriptors(requests...))
 }
 
 // GRPCAddress is where gRPC is listened for.
@@ -99,9 +128,13 @@ func (s *Server) Serve(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error {
-		if err := s.http.Serve(s.httpDoor); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.serveHTTP(); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
+		return nil
+	})
+	group.Go(func() error {
+		s.watchReadiness(stopped)
 		return nil
 	})
 	group.Go(func() error {
@@ -110,4 +143,11 @@ func (s *Server) Serve(ctx context.Context) error {
 		return nil
 	})
 	return group.Wait()
+}
+
+func (s *Server) serveHTTP() error {
+	if s.certificates != nil {
+		return s.http.ServeTLS(s.httpDoor, "", "") // TLSConfig has the certificates
+	}
+	return s.http.Serve(s.httpDoor)
 }

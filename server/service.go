@@ -7,11 +7,6 @@ import (
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
 
-// Enricher answers requests; *enrich.Service is one.
-type Enricher interface {
-	Enrich(ctx context.Context, request enrich.Request) (enrich.Answer, error)
-}
-
 // enrichService is the contract's service, for gRPC and for REST.
 type enrichService struct {
 	enrichv1.UnimplementedEnrichServiceServer
@@ -20,19 +15,34 @@ type enrichService struct {
 
 var _ enrichv1.EnrichServiceServer = (*enrichService)(nil)
 
-// openAccount is who asks while there are no API keys.
-var openAccount = enrich.Account{Name: "open"}
-
 // Enrich answers one request.
 func (e *enrichService) Enrich(ctx context.Context, message *enrichv1.EnrichRequest) (*enrichv1.EnrichResponse, error) {
-	s := e.server
-	request, err := readRequest(s.rules, message, openAccount)
+	s, call := e.server, callOf(ctx)
+	if err := takeKey(call, &message.IdempotencyKey); err != nil {
+		return nil, s.statusOf(ctx, err)
+	}
+	request, err := s.readRequest(message, call.caller.Account)
 	if err != nil {
 		return nil, s.statusOf(ctx, err)
 	}
-	answer, err := s.enricher.Enrich(ctx, request)
+	request.ID = call.id
+	response, source, err := s.answer(ctx, call, message, request)
+	call.source = source
 	if err != nil {
 		return nil, s.statusOf(ctx, err)
 	}
-	return writeAnswer(answer), nil
+	return response, nil
+}
+
+// answer answers one question, of its own or of a batch or stream; one with a
+// key that was answered before, as before.
+func (s *Server) answer(ctx context.Context, call *call, message *enrichv1.EnrichRequest, request enrich.Request) (response *enrichv1.EnrichResponse, source string, err error) {
+	if message.GetIdempotencyKey() != "" {
+		return s.answerOnce(ctx, call, message, request)
+	}
+	answer, err := s.parts.Enricher.Enrich(ctx, request)
+	if err != nil {
+		return nil, sourceNone, err
+	}
+	return writeAnswer(answer), sourceOf(&answer), nil
 }

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/enrichd/enrichd/email"
+	"github.com/enrichd/enrichd/enrich"
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+)
+
+// takeKey makes REST's Idempotency-Key the message's, in which gRPC has it.
+func takeKey(call *call, key *string) error {
+	switch {
+	case call.key == "":
+		return nil
+	case *key != "" && *key != call.key:
+		return badKey("the header Idempotency-Key and the body name two keys")
+	}
+	*key = call.key
+	return nil
+}
+
+func badKey(text string) error {
+	return &enrich.Error{Kind: enrich.Invalid, Field: "idempotency_key", Reason: "idempotency_key", Offset: -1, Message: text}
+}
+
+// fingerprint tells requests of one key apart: all of the message counts but
+// the key itself.
+func fingerprint(message proto.Message, key *string) ([sha256.Size]byte, error) {
+	kept := *key
+	*key = ""
+	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	*key = kept
+	return sha256.Sum256(wire), err
+}
+
+// answerOnce answers a question that has a key.
+func (s *Server) answerOnce(ctx context.Context, call *call, message *enrichv1.EnrichRequest, request enrich.Request) (*enrichv1.EnrichResponse, string, error) {
+	print, err := fingerprint(message, &message.IdempotencyKey)
+	if err != nil {
+		return nil, sourceNone, err
+	}
+	response, source := &enrichv1.EnrichResponse{}, sourceRepeat
+	wire, err := s.parts.Repeats.Do(ctx, call.caller.Account.Name, "Enrich:"+message.GetIdempotencyKey(), print,
+		func(ctx context.Context) ([]byte, []email.Key, error) {
+			answer, err := s.parts.Enricher.Enrich(ctx, request)
+			if err != nil {
+				return nil, nil, err
+			}
+			response, source = writeAnswer(answer), sourceOf(&answer)
+			wire, err := proto.Marshal(response)
+			return wire, subjectsOf(nil, &answer), err
+		})
+	switch {
+	case err != nil:
+		return nil, sourceNone, err
+	case source == sourceRepeat:
+		err = proto.Unmarshal(wire, response)
+	}
+	return response, source, err
+}
+
+// subjectsOf adds the subjects that an answer tells of.
+func subjectsOf(subjects []email.Key, answer *enrich.Answer) []email.Key {
+	if !answer.Address.IsZero() {
+		subjects = append(subjects, answer.Address.Key())
+	}
+	if !answer.Domain.IsZero() {
+		subjects = append(subjects, answer.Domain.Key())
+	}
+	return subjects
+}
+
+// errPasses keeps a batch from being kept: some of its errors pass with time.
+var errPasses = errors.New("errors of the batch pass with time")
+
+// answerBatchOnce answers a batch that has a key. It is kept when no error in it
+// passes with time, so that sending it again gets the rest.
+func (s *Server) answerBatchOnce(ctx context.Context, call *call, message *enrichv1.BatchEnrichRequest) (*enrichv1.BatchEnrichResponse, error) {
+	print, err := fingerprint(message, &message.IdempotencyKey)
+	if err != nil {
+		return nil, err
+	}
+	var response *enrichv1.BatchEnrichResponse
+	wire, err := s.parts.Repeats.Do(ctx, call.caller.Account.Name, "BatchEnrich:"+message.GetIdempotencyKey(), print,
+		func(ctx context.Context) ([]byte, []email.Key, error) {
+			var subjects []email.Key
+			response, subjects = s.answerBatch(ctx, call, message)
+			for _, result := range response.GetResults() {
+				if passes(codes.Code(result.GetError().GetCode())) {
+					return nil, nil, errPasses
+				}
+			}
+			wire, err := proto.Marshal(response)
+			return wire, subjects, err
+		})
+	switch {
+	case errors.Is(err, errPasses) && response != nil:
+		return response, nil
+	case err != nil:
+		return nil, err
+	case response != nil:
+		return response, nil
+	}
+	response, call.source = &enrichv1.BatchEnrichResponse{}, sourceRepeat
+	return response, proto.Unmarshal(wire, response)
+}
+
+// passes tells whether an error of this code may be gone when the same request
+// is sent again.
+func passes(code codes.Code) bool {
+	return code != codes.OK && code != codes.InvalidArgument && code != codes.PermissionDenied
+}

@@ -1,0 +1,200 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/enrichd/enrichd/enrich"
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+)
+
+// StreamEnrich answers requests as they come.
+func (e *enrichService) StreamEnrich(stream grpc.BidiStreamingServer[enrichv1.StreamEnrichRequest, enrichv1.StreamEnrichResponse]) error {
+	ctx := stream.Context()
+	err := e.server.converse(ctx, callOf(ctx), stream)
+	var typed *enrich.Error
+	if errors.As(err, &typed) || err != nil && ctx.Err() != nil {
+		return e.server.statusOf(ctx, err)
+	}
+	return err // gRPC's own, about a message that it could not take
+}
+
+// exchange is a stream of questions and answers, on either path. Recv and Send
+// may be called side by side, each by one goroutine at a time.
+type exchange interface {
+	// Recv returns the next question, or io.EOF after the last. A question that
+	// cannot be read is an [enrich.Error], and the stream goes on; every other
+	// error ends it.
+	Recv() (*enrichv1.StreamEnrichRequest, error)
+	Send(*enrichv1.StreamEnrichResponse) error
+}
+
+// conversation is one stream under way. Questions wait in three places, all
+// bounded, so that a caller who sends faster than answers come is held back:
+//
+//	Recv ─▶ heard ─▶ room (of this stream) ─▶ rate ─▶ asking (of all) ─▶ answer ─▶ Send
+//
+// A caller who does not read its answers keeps its room, and nothing else.
+type conversation struct {
+	server *Server
+	call   *call
+	stream exchange
+	// room holds a token for each question until its answer has been sent.
+	room      chan struct{}
+	answering sync.WaitGroup
+	heard     chan heard
+
+	sending sync.Mutex
+	failed  error // of the first Send that failed
+	cancel  context.CancelFunc
+}
+
+// heard is what Recv returned.
+type heard struct {
+	question *enrichv1.StreamEnrichRequest
+	err      error
+}
+
+// goesOn tells whether a stream goes on after an error of Recv.
+func goesOn(err error) bool {
+	_, one := err.(*enrich.Error)
+	return one
+}
+
+// errStopping ends streams in a drain.
+var errStopping = &enrich.Error{Kind: enrich.Unavailable, Reason: "stopping", Offset: -1, Message: "the service is stopping: send what was not answered again"}
+
+// converse answers the questions of a stream until the caller has sent the last
+// one, leaves, or the service stops. It returns when all that were taken have
+// been answered.
+func (s *Server) converse(ctx context.Context, call *call, stream exchange) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := &conversation{
+		server: s, call: call, stream: stream, cancel: cancel,
+		room: make(chan struct{}, s.config.StreamWidth), heard: make(chan heard),
+	}
+	go c.listen(ctx)
+	err := c.answerAll(ctx)
+	c.answering.Wait()
+	if c.failed != nil {
+		return c.failed
+	}
+	return err
+}
+
+// listen receives until the stream ends.
+func (c *conversation) listen(ctx context.Context) {
+	for {
+		question, err := c.stream.Recv()
+		select {
+		case c.heard <- heard{question, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil && !goesOn(err) {
+			return
+		}
+	}
+}
+
+// answerAll begins to answer each question that is heard.
+func (c *conversation) answerAll(ctx context.Context) error {
+	for number := 0; ; number++ {
+		var next heard
+		select {
+		case next = <-c.heard:
+		case <-c.server.draining.Done():
+			return errStopping
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		switch {
+		case next.err == io.EOF:
+			return nil
+		case next.err != nil && !goesOn(next.err):
+			return next.err
+		}
+		if err := c.wait(ctx, number); err != nil {
+			return err
+		}
+		c.answering.Go(func() {
+			result := c.answer(ctx, next, number)
+			<-c.server.asking
+			c.send(next.question.GetCorrelationId(), result)
+			<-c.room
+		})
+	}
+}
+
+// wait holds a question back until there is room for it in its stream, its
+// account's rate and the service. The gate has counted the first.
+func (c *conversation) wait(ctx context.Context, number int) error {
+	select {
+	case c.room <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for number > 0 {
+		standing := c.server.rates.take(&c.call.caller)
+		if standing.wait == 0 {
+			break
+		}
+		timer := time.NewTimer(standing.wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+	select {
+	case c.server.asking <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *conversation) answer(ctx context.Context, next heard, number int) *enrichv1.EnrichResult {
+	s, began := c.server, time.Now()
+	err, question := next.err, next.question.GetRequest()
+	if err == nil {
+		err = s.checkRules(next.question)
+	}
+	var request enrich.Request
+	if err == nil {
+		if question == nil {
+			question = &enrichv1.EnrichRequest{}
+		}
+		request, err = s.readItem(question, nil, c.call)
+	}
+	if err != nil {
+		return s.failItem(ctx, c.call, err, began)
+	}
+	request.ID = c.call.id + "/" + strconv.Itoa(number)
+	return s.answerItem(ctx, c.call, question, request)
+}
+
+// send sends an answer; the first one that cannot be sent ends the stream.
+func (c *conversation) send(correlationID string, result *enrichv1.EnrichResult) {
+	message := &enrichv1.StreamEnrichResponse{CorrelationId: correlationID}
+	if response := result.GetResponse(); response != nil {
+		message.Result = &enrichv1.StreamEnrichResponse_Response{Response: response}
+	} else {
+		message.Result = &enrichv1.StreamEnrichResponse_Error{Error: result.GetError()}
+	}
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	if c.failed == nil {
+		if c.failed = c.stream.Send(message); c.failed != nil {
+			c.cancel()
+		}
+	}
+}
