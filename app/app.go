@@ -1,5 +1,6 @@
-// Package app builds the program from its configuration, runs it and stops it.
-// It is the only package that knows every part.
+// Package app builds the program from its configuration, runs it, keeps it to a
+// configuration that changes, and stops it. It is the only package that knows
+// every part.
 package app
 
 import (
@@ -7,30 +8,54 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/enrichd/enrichd/config"
 	"github.com/enrichd/enrichd/server"
 )
 
+// Options are what the program gets besides its configuration.
+type Options struct {
+	// Log of the program; nil: nothing is logged.
+	Log *slog.Logger
+	// Level is that of Log, which a reload sets; nil: it stays.
+	Level *slog.LevelVar
+	// File is where the configuration comes from, for reloads; empty: it cannot
+	// be reloaded.
+	File string
+}
+
 // App is the program: built, listening, not yet answering.
 type App struct {
-	config config.Config
 	log    *slog.Logger
+	level  *slog.LevelVar
+	file   string
 	parts  *parts
 	server *server.Server
+
+	reloading sync.Mutex // guards the rest
+	config    config.Config
+	files     []string // that the configuration depends on
 }
 
 // New builds all parts and opens the listeners. Whoever built an App runs it.
-func New(config config.Config, log *slog.Logger) (*App, error) {
-	parts, err := newParts(config, log, nil)
-	if err != nil {
+func New(config config.Config, options Options) (*App, error) {
+	a := &App{log: options.Log, level: options.Level, file: options.File, files: []string{options.File}, config: config}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	if a.level == nil {
+		a.level = &slog.LevelVar{}
+	}
+	a.level.Set(config.Log.Level)
+	var err error
+	if a.parts, err = newParts(config, a.log, nil); err != nil {
 		return nil, err
 	}
-	listening, err := server.Listen(config.Server, server.Parts{Enricher: parts.service, Log: log})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("server: %w", err), parts.close(context.Background()))
+	if a.server, err = server.Listen(config.Server, server.Parts{Enricher: a.parts.service, Log: a.log}); err != nil {
+		return nil, errors.Join(fmt.Errorf("server: %w", err), a.parts.close(context.Background()))
 	}
-	return &App{config: config, log: log, parts: parts, server: listening}, nil
+	return a, nil
 }
 
 // GRPCAddress is where gRPC is listened for.

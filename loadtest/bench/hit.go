@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -72,17 +72,30 @@ func (b *bench) hot(ctx context.Context, redis string, over fleet.Config) (*flee
 
 // ask asks once for each of so many leads.
 func ask(ctx context.Context, client enrichv1.EnrichServiceClient, leads int64) error {
-	var failed error
+	return askAll(ctx, leads, func(ctx context.Context, n int64) error {
+		_, err := client.Enrich(ctx, question(n))
+		return err
+	})
+}
+
+// askAll makes so many calls, many at once. One in a hundred may fail.
+func askAll(ctx context.Context, calls int64, call func(ctx context.Context, n int64) error) error {
+	var failures atomic.Int64
+	var last atomic.Pointer[error]
 	drive.Closed(ctx, 64, func(ctx context.Context, n int64) bool {
-		if n >= leads {
+		if n >= calls {
 			return false
 		}
-		if _, err := client.Enrich(ctx, question(n)); err != nil && n == 0 {
-			failed = err
+		if err := call(ctx, n); err != nil {
+			failures.Add(1)
+			last.Store(&err)
 		}
 		return true
 	})
-	return errors.Join(failed, ctx.Err())
+	if failure := last.Load(); failure != nil && failures.Load() > calls/100 {
+		return fmt.Errorf("%d of %d calls failed: %w", failures.Load(), calls, *failure)
+	}
+	return ctx.Err()
 }
 
 func question(n int64) *enrichv1.EnrichRequest {

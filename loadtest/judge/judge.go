@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"math"
 	"time"
 
 	"github.com/enrichd/enrichd/loadtest/scenario"
@@ -39,7 +40,7 @@ func (l Ledger) vendor(began time.Time, length time.Duration) Vendor {
 		Duplicates: l.Summary.Duplicates, CostMicros: l.Summary.ChargedMicros,
 		Allowed: l.allowed(began, began.Add(length)),
 	}
-	v.Points = make([]VendorPoint, int(length.Seconds())+1)
+	v.Points = make([]VendorPoint, int(math.Round(length.Seconds())))
 	for i := range v.Points {
 		v.Points[i] = VendorPoint{At: i, Quota: l.quotaAt(began.Add(time.Duration(i) * time.Second))}
 	}

@@ -92,7 +92,7 @@ func (t *trial) change(event scenario.Event) error {
 		if err := t.vendors.SetLimits(event.Vendor, *event.Limits); err != nil {
 			return err
 		}
-		t.noteQuota(event.Vendor, event.Limits.Rules)
+		t.noteQuota(event.Vendor, time.Now(), event.Limits.Rules)
 	}
 	return nil
 }

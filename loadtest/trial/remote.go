@@ -13,23 +13,27 @@ import (
 
 // remoteLedgers reads the ledgers of fake vendors that run elsewhere.
 func remoteLedgers(ctx context.Context, address string, since time.Time) ([]judge.Ledger, error) {
-	var summaries map[string]fakevendor.Summary
-	if err := get(ctx, "http://"+address+"/_control/summary", &summaries); err != nil {
+	var all struct {
+		Vendors map[string]fakevendor.Summary `json:"vendors"`
+	}
+	if err := get(ctx, "http://"+address+"/_control/summary", &all); err != nil {
 		return nil, err
 	}
 	var ledgers []judge.Ledger
-	for name, summary := range summaries {
+	for name, summary := range all.Vendors {
 		ledger := judge.Ledger{Name: name, Summary: summary}
 		for after := uint64(0); ; {
-			var page []fakevendor.Entry
+			var page struct {
+				Entries []fakevendor.Entry `json:"entries"`
+			}
 			if err := get(ctx, fmt.Sprintf("http://%s/_control/ledger?vendor=%s&after=%d&limit=10000", address, name, after), &page); err != nil {
 				return nil, err
 			}
-			if len(page) == 0 {
+			if len(page.Entries) == 0 {
 				break
 			}
-			after = page[len(page)-1].Seq
-			for _, entry := range page {
+			after = page.Entries[len(page.Entries)-1].Seq
+			for _, entry := range page.Entries {
 				if !entry.Time.Before(since) {
 					ledger.Entries = append(ledger.Entries, entry)
 				}

@@ -79,7 +79,7 @@ func (t *trial) load(ctx context.Context, progress io.Writer) (*judge.Report, er
 	tripsBefore := t.redisTrips(ctx)
 	t.began = time.Now()
 	for i := range t.Vendors {
-		t.noteQuota(t.Vendors[i].Name, t.Vendors[i].Fake.Limits.Rules)
+		t.noteQuota(t.Vendors[i].Name, t.began, t.Vendors[i].Fake.Limits.Rules)
 	}
 	loading, cancel := context.WithDeadline(ctx, t.began.Add(t.Length))
 	defer cancel()
@@ -230,8 +230,8 @@ func (t *trial) mark(what string) {
 	t.marks = append(t.marks, judge.Mark{At: time.Since(t.began).Seconds(), What: what})
 }
 
-func (t *trial) noteQuota(vendor string, rules []strict.Limit) {
+func (t *trial) noteQuota(vendor string, from time.Time, rules []strict.Limit) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.quotas[vendor] = append(t.quotas[vendor], judge.Quota{From: time.Now(), Limits: rules})
+	t.quotas[vendor] = append(t.quotas[vendor], judge.Quota{From: from, Limits: rules})
 }

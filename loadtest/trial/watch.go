@@ -38,9 +38,6 @@ func (w *watch) run(ctx context.Context) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			for _, caller := range w.trial.callers {
-				caller.turn(at)
-			}
 			w.bands = w.health.bands(time.Since(w.trial.began).Seconds())
 			if w.progress != nil {
 				fmt.Fprintln(w.progress)

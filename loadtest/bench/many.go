@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/enrichd/enrichd/loadtest/bench/floor"
+	"github.com/enrichd/enrichd/loadtest/fleet"
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+)
+
+// together is how many leads one exchange of rows C4 asks for.
+const together = 100
+
+// batch is row C4.
+func batch(ctx context.Context, b *bench) (result, error) {
+	return b.many(ctx, func(process *fleet.Process) (func(context.Context, int64) error, error) {
+		client, err := b.client(process)
+		return func(ctx context.Context, n int64) error {
+			answer, err := client.BatchEnrich(ctx, &enrichv1.BatchEnrichRequest{Requests: questions(n)})
+			if err != nil {
+				return err
+			}
+			for _, result := range answer.GetResults() {
+				if result.GetResponse() == nil {
+					return fmt.Errorf("batch: %s", result.GetError().GetMessage())
+				}
+			}
+			return nil
+		}, err
+	})
+}
+
+// stream is row C4s: every worker keeps one stream open and asks a hundred
+// leads ahead.
+func stream(ctx context.Context, b *bench) (result, error) {
+	return b.many(ctx, func(process *fleet.Process) (func(context.Context, int64) error, error) {
+		client, err := b.client(process)
+		streams := sync.Pool{}
+		return func(ctx context.Context, n int64) error {
+			open, _ := streams.Get().(grpc.BidiStreamingClient[enrichv1.StreamEnrichRequest, enrichv1.StreamEnrichResponse])
+			if open == nil {
+				var err error
+				if open, err = client.StreamEnrich(ctx); err != nil {
+					return err
+				}
+			}
+			for _, question := range questions(n) {
+				if err := open.Send(&enrichv1.StreamEnrichRequest{Request: question}); err != nil {
+					return err
+				}
+			}
+			for range together {
+				answer, err := open.Recv()
+				if err != nil {
+					return err
+				}
+				if answer.GetResponse() == nil {
+					return fmt.Errorf("stream: %s", answer.GetError().GetMessage())
+				}
+			}
+			streams.Put(open)
+			return nil
+		}, err
+	})
+}
+
+// many measures a way to ask for many leads at once over the unary echo.
+func (b *bench) many(ctx context.Context, way func(*fleet.Process) (func(context.Context, int64) error, error)) (result, error) {
+	service, answer, err := b.hot(ctx, "", nil)
+	if err != nil {
+		return result{}, err
+	}
+	call, err := way(service.Current())
+	if err != nil {
+		return result{}, err
+	}
+	size := proto.Size(answer)
+	echo, err := b.echo(ctx, floor.EchoMethod, size, size)
+	if err != nil {
+		return result{}, err
+	}
+	ours := &measured{process: service.Current(), call: call, records: together}
+	if err := b.takeTurns(ctx, ours, echo); err != nil {
+		return result{}, err
+	}
+	return ours.over(echo), nil
+}
+
+func questions(n int64) []*enrichv1.EnrichRequest {
+	all := make([]*enrichv1.EnrichRequest, together)
+	for i := range all {
+		all[i] = question((n*together + int64(i)) % hotLeads)
+	}
+	return all
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/enrichd/enrichd/loadtest/fleet"
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+)
+
+// settle is how long a process gets to free what it holds no longer.
+const settle = 3 * time.Second
+
+// fullMemory is row C6: the same calls before and after the memory tier has
+// been filled.
+func fullMemory(ctx context.Context, b *bench) (result, error) {
+	const roomForAll = 1 << 30
+	service, answer, err := b.hot(ctx, "", fleet.Config{"cache": fleet.Config{"memory_bytes": roomForAll}})
+	if err != nil {
+		return result{}, err
+	}
+	few, err := b.unary(service.Current())
+	if err != nil {
+		return result{}, err
+	}
+	if err := b.takeTurns(ctx, few); err != nil {
+		return result{}, err
+	}
+	before, err := service.Current().Usage()
+	if err != nil {
+		return result{}, err
+	}
+	client, err := b.client(service.Current())
+	if err != nil {
+		return result{}, err
+	}
+	if err := ask(ctx, client, int64(b.Leads)); err != nil {
+		return result{}, err
+	}
+	full, err := b.unary(service.Current())
+	if err != nil {
+		return result{}, err
+	}
+	full.call = func(ctx context.Context, n int64) error {
+		_, err := client.Enrich(ctx, question(n*7919%int64(b.Leads)))
+		return err
+	}
+	if err := b.takeTurns(ctx, full); err != nil {
+		return result{}, err
+	}
+	after, err := service.Current().Usage()
+	if err != nil {
+		return result{}, err
+	}
+	payload := float64(proto.Size(answer) * b.Leads)
+	measured := full.over(few)
+	measured.detail += fmt.Sprintf("; %d leads, resident memory grew by %.2f of their answers' bytes (must ≤ 2.5, aim 1.6)", b.Leads, float64(after.RSS-before.RSS)/payload)
+	return measured, nil
+}
+
+// idleMemory is row M1: the service with its vendors and Redis, asked nothing.
+func idleMemory(ctx context.Context, b *bench) (result, error) {
+	vendors, err := b.vendor()
+	if err != nil {
+		return result{}, err
+	}
+	redis, err := b.redis(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	service, err := b.service(ctx, withVendor(vendors, redis.Address))
+	if err != nil {
+		return result{}, err
+	}
+	pause(ctx, settle)
+	usage, err := service.Current().Usage()
+	return result{value: mebibytes(usage.RSS), detail: fmt.Sprintf("%d threads, %d open files", usage.Threads, usage.Files)}, err
+}
+
+// memoryBound is row M1f: ten times as many leads as row C6's go through a small
+// memory tier.
+func memoryBound(ctx context.Context, b *bench) (result, error) {
+	const room = 128 << 20
+	service, _, err := b.hot(ctx, "", fleet.Config{"cache": fleet.Config{"memory_bytes": room}})
+	if err != nil {
+		return result{}, err
+	}
+	client, err := b.client(service.Current())
+	if err != nil {
+		return result{}, err
+	}
+	var highest int64
+	leads := int64(10 * b.Leads)
+	const steps = 20
+	for step := int64(1); step <= steps; step++ {
+		if err := askBetween(ctx, client, leads*(step-1)/steps, leads*step/steps); err != nil {
+			return result{}, err
+		}
+		usage, err := service.Current().Usage()
+		if err != nil {
+			return result{}, err
+		}
+		highest = max(highest, usage.RSS)
+	}
+	pause(ctx, settle)
+	usage, err := service.Current().Usage()
+	return result{
+		value:  ratio(float64(usage.RSS) / room),
+		detail: fmt.Sprintf("%d leads, %s at the end, %s at most, of %s configured", leads, mebibytes(usage.RSS), mebibytes(highest), mebibytes(room)),
+	}, err
+}
+
+// askBetween asks once for each lead from one to another.
+func askBetween(ctx context.Context, client enrichv1.EnrichServiceClient, from, to int64) error {
+	return askAll(ctx, to-from, func(ctx context.Context, n int64) error {
+		_, err := client.Enrich(ctx, question(from+n))
+		return err
+	})
+}
+
+func mebibytes(bytes int64) string { return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20)) }
