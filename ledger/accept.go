@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -234,46 +233,4 @@ func takeTurns(ctx context.Context, tx *sql.Tx, account string, submissions []Su
 		}
 	}
 	return turns, nil
-}
-
-// Feed takes the next leads of the bulk lane that are not in the queue yet,
-// account by account in turn, leaving out the paused accounts. The caller puts
-// them into the queue in the same transaction.
-func (s *Store) Feed(ctx context.Context, tx *sql.Tx, most int, paused []string) ([]string, error) {
-	skip := ""
-	args := []any{enrich.Bulk, most}
-	if len(paused) > 0 {
-		skip = ` AND account NOT IN (` + list(3, len(paused)) + `)`
-		args = append(args, anys(paused)...)
-	}
-	rows, err := tx.QueryContext(ctx, `UPDATE leads SET queued = 1 WHERE state = 'none' AND queued = 0 AND id IN (
-		SELECT id FROM leads WHERE lane = $1 AND state = 'none' AND queued = 0`+skip+` ORDER BY turn LIMIT $2) RETURNING id, turn`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("ledger: feed: %w", err)
-	}
-	defer rows.Close()
-	type place struct {
-		id   string
-		turn int64
-	}
-	var places []place
-	for rows.Next() {
-		var p place
-		if err := rows.Scan(&p.id, &p.turn); err != nil {
-			return nil, fmt.Errorf("ledger: feed: %w", err)
-		}
-		places = append(places, p)
-	}
-	if err := rows.Err(); err != nil || len(places) == 0 {
-		return nil, err
-	}
-	slices.SortFunc(places, func(a, b place) int { return int(a.turn - b.turn) })
-	ids := make([]string, len(places))
-	for i, p := range places {
-		ids[i] = p.id
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO shares (account, lane, turn) VALUES ('', $1, $2)
-		ON CONFLICT (account, lane) DO UPDATE SET turn = CASE WHEN shares.turn > excluded.turn THEN shares.turn ELSE excluded.turn END`,
-		enrich.Bulk, places[len(places)-1].turn)
-	return ids, err
 }

@@ -241,7 +241,7 @@ func turns(t *testing.T, store *ledger.Store) {
 	}
 	feed := func(most int, paused ...string) (accounts []string) {
 		write(t, store, func(ctx context.Context, tx *sql.Tx) error {
-			ids, err := store.Feed(ctx, tx, most, paused)
+			ids, err := store.Feed(ctx, tx, enrich.Bulk, most, paused)
 			for _, id := range ids {
 				accounts = append(accounts, of[id])
 			}

@@ -19,6 +19,16 @@ const (
 	DeadDelivery DeadKind = "delivery"
 )
 
+// The reasons of dead letters, besides the kinds of enrich.Error.
+const (
+	DeadBudget      = "budget_exhausted" // the lead's deadline passed
+	DeadCrashed     = "crashed"          // the process ended again and again while it was worked
+	DeadLost        = "lost"             // the queue gave it up
+	DeadSinkGone    = "sink_gone"        // the receiver wants nothing more
+	DeadSinkRefused = "sink_refused"     // the receiver refuses this message
+	DeadSinkFailing = "sink_failing"     // the receiver could not be reached in all its tries
+)
+
 // Try is one call or attempt that a dead letter tells of.
 type Try struct {
 	Provider string         `json:"provider,omitempty"`
@@ -40,7 +50,7 @@ type DeadLetter struct {
 	Account  string
 	Subject  string
 	Lane     enrich.Lane
-	Reason   string // a class: deadletter.Reasons
+	Reason   string // an enrich.ErrorKind or one of the Dead words
 	Provider string // "": none in particular
 	Message  string // a sentence without personal data
 	Tries    []Try

@@ -33,6 +33,7 @@ CREATE TABLE leads (
     UNIQUE (account, idem_key)
 );
 CREATE INDEX leads_waiting ON leads (lane, turn) WHERE state = 'none' AND queued = 0;
+CREATE INDEX leads_queued ON leads (lane, id) WHERE state = 'none' AND queued = 1;
 CREATE INDEX leads_processing ON leads (processing_started_at) WHERE state = 'processing';
 CREATE INDEX leads_of_subject ON leads (subject);
 CREATE INDEX leads_by_time ON leads (account, accepted_at);

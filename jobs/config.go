@@ -1,0 +1,80 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/ledger"
+)
+
+// Config is how accepted work is worked off. The zero Config has the defaults.
+type Config struct {
+	// Workers of each lane: so many jobs run at once. More ask vendors for more
+	// at once; quotas still hold. Default 32 for interactive and standard, 16
+	// for bulk, 8 for deliveries ("deliver").
+	Workers map[enrich.Lane]int `yaml:"workers"`
+	// Tries of a lead whose failures may pass. Default 3.
+	Tries int `yaml:"tries"`
+	// Backoff before the second try; it doubles with each. Default 2s.
+	Backoff time.Duration `yaml:"backoff"`
+	// Deadline of a lead from its acceptance, all waits included. What is not
+	// done by then becomes a dead letter. Default 72h.
+	Deadline time.Duration `yaml:"deadline"`
+	// AttemptTimeout is the longest that one attempt may take. It is longer than
+	// the retry budget of a request. Default 60s.
+	AttemptTimeout time.Duration `yaml:"attempt_timeout"`
+	// DeliveryTries of a message to a sink. Default 12, over about three days.
+	DeliveryTries int `yaml:"delivery_tries"`
+	// DeliveryBackoff before the second try of a delivery; it doubles with each,
+	// up to twelve hours. Default 30s.
+	DeliveryBackoff time.Duration `yaml:"delivery_backoff"`
+	// Keep says how long what has ended is kept. Default: for ever.
+	Keep ledger.Retention `yaml:"keep"`
+}
+
+var defaultWorkers = map[enrich.Lane]int{enrich.Interactive: 32, enrich.Standard: 32, enrich.Bulk: 16, deliverLane: 8}
+
+// WithDefaults returns c with its zero fields set.
+func (c Config) WithDefaults() Config {
+	workers := map[enrich.Lane]int{}
+	for _, lane := range Lanes {
+		if workers[lane] = c.Workers[lane]; workers[lane] == 0 {
+			workers[lane] = defaultWorkers[lane]
+		}
+	}
+	c.Workers = workers
+	setDefault(&c.Tries, 3)
+	setDefault(&c.Backoff, 2*time.Second)
+	setDefault(&c.Deadline, 72*time.Hour)
+	setDefault(&c.AttemptTimeout, time.Minute)
+	setDefault(&c.DeliveryTries, 12)
+	setDefault(&c.DeliveryBackoff, 30*time.Second)
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Validate reports every field that cannot be obeyed.
+func (c Config) Validate() (problems []error) {
+	for lane, count := range c.Workers {
+		if _, known := defaultWorkers[lane]; !known {
+			problems = append(problems, errors.New("workers: names a lane that there is not"))
+		} else if count < 0 {
+			problems = append(problems, fmt.Errorf("workers: %s: %d is negative", lane, count))
+		}
+	}
+	for name, value := range map[string]int64{"tries": int64(c.Tries), "backoff": int64(c.Backoff), "deadline": int64(c.Deadline),
+		"attempt_timeout": int64(c.AttemptTimeout), "delivery_tries": int64(c.DeliveryTries), "delivery_backoff": int64(c.DeliveryBackoff)} {
+		if value < 0 {
+			problems = append(problems, fmt.Errorf("%s: is negative", name))
+		}
+	}
+	return problems
+}

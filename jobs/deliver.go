@@ -1,0 +1,115 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/enrichd/enrichd/ledger"
+	"github.com/enrichd/enrichd/sinks"
+)
+
+// deliver does the job of one delivery.
+func (e *Engine) deliver(ctx context.Context, task Task) error {
+	d, err := e.Store.Delivery(ctx, task.Target)
+	if errors.Is(err, ledger.ErrUnknown) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if d.State != ledger.DeliveryPending {
+		return nil
+	}
+	sink, known := e.sinks[d.Sink]
+	if !known {
+		return e.giveUpDelivery(ctx, task, d, ledger.DeadSinkGone, "the sink is not configured any more")
+	}
+	if until, paused := e.crowd.pausedUntil(ledger.ScopeSink, d.Sink); paused {
+		return Later(max(time.Until(until), shortestWait))
+	}
+	head, err := e.Store.Head(ctx, d.Sink, d.Subject)
+	if err != nil {
+		return err
+	}
+	if head > d.Version {
+		return e.endDelivery(ctx, task, d, ledger.DeliverySuperseded, "superseded")
+	}
+	lead, err := e.Store.Lead(ctx, d.Lead)
+	if err == nil {
+		err = e.objects(lead)
+	}
+	if err != nil && !errors.Is(err, ledger.ErrUnknown) {
+		return e.endDelivery(ctx, task, d, ledger.DeliveryCancelled, "suppressed")
+	}
+	failure := sinks.AsError(sink.Deliver(ctx, sinks.Message{ID: d.ID, RecordKey: d.Subject, OperationKey: d.OperationKey,
+		Version: d.Version, Body: d.Payload}))
+	if failure == nil {
+		return e.endDelivery(ctx, task, d, ledger.DeliveryDone, "")
+	}
+	return e.afterFailedDelivery(ctx, task, d, failure)
+}
+
+// endDelivery ends a delivery and its job.
+func (e *Engine) endDelivery(ctx context.Context, task Task, d ledger.Delivery, state ledger.DeliveryState, reason string) error {
+	return taken(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := e.Store.EndDelivery(ctx, tx, d, state, reason); err != nil {
+			return err
+		}
+		if state == ledger.DeliveryDone {
+			err := e.Store.Note(ctx, tx, ledger.Event{Subject: d.Subject, At: time.Now(), Kind: ledger.EventDelivered, Account: d.Account,
+				Lead: d.Lead, Detail: ledger.Detail{"sink": d.Sink, "attempt": d.Attempts + 1}})
+			if err != nil {
+				return err
+			}
+		}
+		return task.Complete(ctx, tx)
+	}))
+}
+
+// afterFailedDelivery tries again later or gives up; the lead stays what it is.
+func (e *Engine) afterFailedDelivery(ctx context.Context, task Task, d ledger.Delivery, failure *sinks.Error) error {
+	switch {
+	case failure.Class == sinks.Gone:
+		return e.giveUpDelivery(ctx, task, d, ledger.DeadSinkGone, failure.Reason)
+	case failure.Class == sinks.Refused:
+		return e.giveUpDelivery(ctx, task, d, ledger.DeadSinkRefused, failure.Reason)
+	case !failure.Attempted: // the breaker is open: no attempt, and no writing either
+		return Later(max(time.Until(failure.ReadyAt), shortestWait) + jitter(shortestWait))
+	case d.Attempts+1 >= e.config.DeliveryTries:
+		return e.giveUpDelivery(ctx, task, d, ledger.DeadSinkFailing, failure.Reason)
+	}
+	var attempts int
+	err := e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		attempts, err = e.Store.TriedDelivery(ctx, tx, d.ID, failure.Reason)
+		return err
+	})
+	if err != nil {
+		return taken(err)
+	}
+	after := max(grown(e.config.DeliveryBackoff, attempts), time.Until(failure.ReadyAt))
+	return Later(after + jitter(after))
+}
+
+// giveUpDelivery makes a delivery a dead letter of its own.
+func (e *Engine) giveUpDelivery(ctx context.Context, task Task, d ledger.Delivery, reason, message string) error {
+	return taken(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := e.Store.EndDelivery(ctx, tx, d, ledger.DeliveryError, reason); err != nil {
+			return err
+		}
+		err := e.Store.Bury(ctx, tx, ledger.DeadLetter{Kind: ledger.DeadDelivery, Target: d.ID, Lead: d.Lead, Account: d.Account,
+			Subject: d.Subject, Lane: deliverLane, Reason: reason, Provider: d.Sink, Message: message, Attempts: d.Attempts + 1})
+		if err != nil {
+			return err
+		}
+		return task.Complete(ctx, tx)
+	}))
+}
+
+// taken makes nothing of a delivery that has ended meanwhile.
+func taken(err error) error {
+	if errors.Is(err, ledger.ErrTaken) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,185 @@
+package jobs
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/ledger"
+)
+
+// Report is what came of a lead, as it is stored and delivered.
+type Report struct {
+	Lead    string      `json:"lead"`
+	Account string      `json:"account"`
+	Outcome string      `json:"outcome"` // complete, partial, not_found
+	Subject ReportOf    `json:"subject"`
+	Facts   ReportFacts `json:"facts"`
+	// Gaps say for each attribute without a value why.
+	Gaps       map[enrich.Attribute]string `json:"gaps,omitempty"`
+	CostMicros enrich.Micros               `json:"cost_micros"`
+	FinishedAt time.Time                   `json:"finished_at"`
+	// Contact is what came with the lead.
+	Contact json.RawMessage `json:"contact,omitempty"`
+}
+
+// ReportOf names the subject.
+type ReportOf struct {
+	RecordKey string `json:"record_key"`
+	Email     string `json:"email,omitempty"`
+	Domain    string `json:"domain,omitempty"`
+}
+
+// ReportFacts are the facts by attribute.
+type ReportFacts map[enrich.Attribute]ReportFact
+
+// ReportFact is one fact.
+type ReportFact struct {
+	Value      enrich.Value `json:"value"`
+	Source     string       `json:"source"`
+	FetchedAt  time.Time    `json:"fetched_at"`
+	Confidence float64      `json:"confidence"`
+}
+
+// MakeReport tells what an answer found about a lead.
+func MakeReport(lead ledger.Lead, answer enrich.Answer, now time.Time) Report {
+	report := Report{Lead: lead.ID, Account: lead.Account, Outcome: answer.Completeness.String(), Facts: ReportFacts{},
+		Gaps: map[enrich.Attribute]string{}, CostMicros: answer.Cost, FinishedAt: now.UTC(), Contact: lead.Contact}
+	report.Subject = ReportOf{RecordKey: lead.Subject, Domain: answer.Domain.String(), Email: answer.Address.Reveal()}
+	for attribute, provenance := range answer.Found {
+		fact := provenance.Fact
+		report.Facts[attribute] = ReportFact{Value: fact.Value, Source: fact.Source, FetchedAt: fact.FetchedAt.UTC(), Confidence: fact.Confidence}
+	}
+	for attribute, gap := range answer.Gaps {
+		report.Gaps[attribute] = gap.Reason
+	}
+	return report
+}
+
+// operationKey is the same for the same content about a subject on one day.
+func (r Report) operationKey(sink string) (string, error) {
+	content, err := json.Marshal(struct {
+		Facts ReportFacts
+		Gaps  map[enrich.Attribute]string
+	}{r.Facts, r.Gaps})
+	if err != nil {
+		return "", err
+	}
+	digest := sha256.Sum256(content)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%x", sink, r.Subject.RecordKey, r.FinishedAt.Format(time.DateOnly), digest))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// finish writes an answer down, with what it cost and what is to be delivered,
+// in the transaction that ends the job.
+func (e *Engine) finish(ctx context.Context, task Task, lead ledger.Lead, answer enrich.Answer) error {
+	now := time.Now()
+	report := MakeReport(lead, answer, now)
+	result, err := json.Marshal(report)
+	if err != nil {
+		return fmt.Errorf("jobs: report: %w", err)
+	}
+	paid := append(charges(lead, answer.Attempts), recovered(lead, answer)...)
+	ending := ledger.Ending{State: ended[answer.Completeness], Cost: cost(paid), Result: result}
+	return lost(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		again, err := e.Store.End(ctx, tx, lead, ending)
+		if err != nil {
+			return err
+		}
+		if err := e.Store.Charge(ctx, tx, paid...); err != nil {
+			return err
+		}
+		if err := e.Store.Note(ctx, tx, story(lead, answer, paid, now)...); err != nil {
+			return err
+		}
+		if err := e.post(ctx, tx, lead, report, result, now); err != nil {
+			return err
+		}
+		if err := task.Complete(ctx, tx); err != nil || !again {
+			return err
+		}
+		return e.requeue(ctx, tx, lead.ID, lead.Lane)
+	}))
+}
+
+var ended = map[enrich.Completeness]ledger.State{
+	enrich.Complete: ledger.StateDone, enrich.PartlyFound: ledger.StatePartial, enrich.NotFound: ledger.StateNotFound,
+}
+
+// recovered are the charges of an attempt that a crash ended after the vendor
+// had answered: the answer was kept, and its facts say what they cost.
+func recovered(lead ledger.Lead, answer enrich.Answer) (all []ledger.Charge) {
+	if !lead.Crashed {
+		return nil
+	}
+	told := map[string]bool{}
+	for _, attempt := range answer.Attempts {
+		told[attempt.Provider] = true
+	}
+	prices := map[string]enrich.Micros{}
+	for _, provenance := range answer.Found {
+		if fact := provenance.Fact; !told[fact.Source] && !fact.FetchedAt.Before(lead.AcceptedAt) {
+			prices[fact.Source] += fact.Price
+		}
+	}
+	for provider, micros := range prices {
+		all = append(all, ledger.Charge{Key: lead.ID + ":" + provider + ":recovered", Account: lead.Account, Lead: lead.ID,
+			Provider: provider, Charged: enrich.KnownCharge(micros), At: time.Now()})
+	}
+	return all
+}
+
+func cost(paid []ledger.Charge) (sum enrich.Micros) {
+	for _, charge := range paid {
+		sum += charge.Charged.Micros
+	}
+	return sum
+}
+
+// story is what the timeline tells of an answer.
+func story(lead ledger.Lead, answer enrich.Answer, paid []ledger.Charge, now time.Time) (events []ledger.Event) {
+	tell := func(kind ledger.EventKind, detail ledger.Detail) {
+		events = append(events, ledger.Event{Subject: lead.Subject, At: now, Kind: kind, Account: lead.Account, Lead: lead.ID, Detail: detail})
+	}
+	if len(answer.Attempts) == 0 {
+		tell(ledger.EventCached, ledger.Detail{"found": len(answer.Found)})
+	}
+	for _, attempt := range answer.Attempts {
+		tell(ledger.EventAsked, ledger.Detail{"provider": attempt.Provider, "outcome": string(attempt.Outcome),
+			"waited_ms": attempt.Waited.Milliseconds(), "took_ms": attempt.Took.Milliseconds(), "shared": attempt.Shared})
+	}
+	if micros := cost(paid); micros > 0 {
+		tell(ledger.EventCharged, ledger.Detail{"micros": micros})
+	}
+	tell(ledger.EventFound, ledger.Detail{"outcome": answer.Completeness.String(), "found": len(answer.Found), "gaps": len(answer.Gaps)})
+	return events
+}
+
+// post puts the report into the outbox for every sink, and its delivery into
+// the queue.
+func (e *Engine) post(ctx context.Context, tx *sql.Tx, lead ledger.Lead, report Report, payload []byte, now time.Time) error {
+	for name := range e.sinks {
+		key, err := report.operationKey(name)
+		if err != nil {
+			return err
+		}
+		delivery := ledger.Delivery{ID: ledger.NewID(), Lead: lead.ID, Account: lead.Account, Subject: lead.Subject, Sink: name,
+			OperationKey: key, Version: now.UnixMicro(), CreatedAt: now, Payload: payload}
+		fresh, err := e.Store.Post(ctx, tx, delivery)
+		if err != nil {
+			return err
+		}
+		if !fresh {
+			continue
+		}
+		if err := e.queue.Submit(ctx, tx, Job{Kind: Deliver, Target: delivery.ID, Lane: deliverLane}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

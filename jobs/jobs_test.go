@@ -1,0 +1,461 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/enrichd/enrichd/email"
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/jobs"
+	"github.com/enrichd/enrichd/ledger"
+	"github.com/enrichd/enrichd/ledger/pgtest"
+	"github.com/enrichd/enrichd/sinks"
+)
+
+const (
+	ada   = "ada@lovelace.example"
+	grace = "grace@hopper.example"
+)
+
+var acme = enrich.Account{Name: "acme"}
+
+// script plays the service: each address has answers for its calls in order, the
+// last one for ever.
+type script struct {
+	mu    sync.Mutex
+	plays map[string][]func(enrich.Request) (enrich.Answer, error)
+	calls map[string]int
+}
+
+func newScript() *script {
+	return &script{plays: map[string][]func(enrich.Request) (enrich.Answer, error){}, calls: map[string]int{}}
+}
+
+func (s *script) on(address string, plays ...func(enrich.Request) (enrich.Answer, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plays[address] = plays
+}
+
+func (s *script) called(address string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[address]
+}
+
+// Enrich plays the next answer.
+func (s *script) Enrich(_ context.Context, request enrich.Request) (enrich.Answer, error) {
+	s.mu.Lock()
+	plays := s.plays[request.Email]
+	n := s.calls[request.Email]
+	s.calls[request.Email]++
+	s.mu.Unlock()
+	if len(plays) == 0 {
+		return finds("Engineer")(request)
+	}
+	return plays[min(n, len(plays)-1)](request)
+}
+
+func finds(title string) func(enrich.Request) (enrich.Answer, error) {
+	return func(request enrich.Request) (enrich.Answer, error) {
+		address, err := email.Normalize(request.Email)
+		if err != nil {
+			return enrich.Answer{}, err
+		}
+		return enrich.Answer{
+			Address: address, Completeness: enrich.Complete, IdempotencyKey: request.IdempotencyKey, Cost: 30,
+			Found: map[enrich.Attribute]enrich.Provenance{"person.title": {Fact: enrich.Fact{Attribute: "person.title", State: enrich.StateValue,
+				Value: enrich.TextValue(title), Source: "vendor", FetchedAt: time.Now(), Confidence: 0.9, Price: 30}}},
+			Gaps:     map[enrich.Attribute]enrich.Gap{},
+			Attempts: []enrich.Attempt{{Provider: "vendor", Outcome: enrich.Hit, Charged: enrich.KnownCharge(30)}},
+		}, nil
+	}
+}
+
+func fails(kind enrich.ErrorKind, after time.Duration) func(enrich.Request) (enrich.Answer, error) {
+	return func(enrich.Request) (enrich.Answer, error) {
+		return enrich.Answer{}, &enrich.Error{Kind: kind, Message: "scripted", ReadyAt: time.Now().Add(after)}
+	}
+}
+
+// box is a sink that keeps what it was given, or fails.
+type box struct {
+	mu       sync.Mutex
+	messages []sinks.Message
+	failure  *sinks.Error
+}
+
+// Name is the sink's.
+func (b *box) Name() string { return "box" }
+
+// Close does nothing.
+func (b *box) Close() error { return nil }
+
+// Deliver keeps the message.
+func (b *box) Deliver(_ context.Context, message sinks.Message) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failure != nil {
+		return b.failure
+	}
+	b.messages = append(b.messages, message)
+	return nil
+}
+
+func (b *box) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.messages)
+}
+
+// objections suppress addresses.
+type objections struct {
+	mu   sync.Mutex
+	keys []string
+}
+
+// Suppressed tells whether somebody objected.
+func (o *objections) Suppressed(key email.Key) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Contains(o.keys, key.Reveal()), nil
+}
+
+func (o *objections) add(t testing.TB, address string) {
+	normalized, err := email.Normalize(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.keys = append(o.keys, normalized.Key().Reveal())
+}
+
+// world is an engine and what it works with.
+type world struct {
+	engine  *jobs.Engine
+	store   *ledger.Store
+	script  *script
+	box     *box
+	objects *objections
+}
+
+func newWorld(t testing.TB, config ledger.Config, start bool) *world {
+	t.Helper()
+	config.Node = "node-1"
+	store, err := ledger.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	normalizer, err := email.New(email.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{store: store, script: newScript(), box: &box{}, objects: &objections{}}
+	w.engine, err = jobs.New(t.Context(), jobs.Config{Backoff: 20 * time.Millisecond, DeliveryBackoff: 20 * time.Millisecond, DeliveryTries: 3}, jobs.Parts{
+		Store: store, Enricher: w.script, Normalizer: normalizer, Suppressions: w.objects, Sinks: []sinks.Sink{w.box},
+		Account: func(name string) (enrich.Account, bool) { return enrich.Account{Name: name}, name != "gone" },
+		Log:     slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if start {
+		w.start(t)
+	}
+	return w
+}
+
+func (w *world) start(t testing.TB) {
+	t.Helper()
+	if err := w.engine.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.engine.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (w *world) submit(t testing.TB, leads ...jobs.Lead) []jobs.Result {
+	t.Helper()
+	results, err := w.engine.Submit(t.Context(), acme, leads...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+func (w *world) lead(t testing.TB, id string) ledger.Lead {
+	t.Helper()
+	lead, err := w.store.Lead(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lead
+}
+
+// until waits for a condition.
+func until(t testing.TB, what string, met func() bool) {
+	t.Helper()
+	end := time.After(time.Minute)
+	for !met() {
+		select {
+		case <-end:
+			t.Fatalf("still waiting until %s", what)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (w *world) ends(t testing.TB, id string) ledger.Lead {
+	t.Helper()
+	until(t, "the lead ends", func() bool { return w.lead(t, id).State.Ended() })
+	return w.lead(t, id)
+}
+
+func TestEngine(t *testing.T) {
+	cluster := pgtest.Start(t, pgtest.Fast)
+	databases := map[string]func(*testing.T) ledger.Config{
+		"sqlite":     func(t *testing.T) ledger.Config { return ledger.Config{Path: filepath.Join(t.TempDir(), "enrichd.db")} },
+		"postgresql": func(t *testing.T) ledger.Config { return ledger.Config{PostgreSQL: cluster.Database(t)} },
+	}
+	promises := map[string]func(*testing.T, func(start bool) *world){
+		"a lead is worked, paid and delivered once":       worked,
+		"refusals and repeats":                            refusals,
+		"three tries, then a dead letter":                 threeTries,
+		"what cannot succeed is not tried again":          hopeless,
+		"waiting stops the lane":                          waiting,
+		"bulk leads of paused accounts stand aside":       pausedAccount,
+		"what a crash left behind is taken up":            crash,
+		"an emptied queue is rebuilt":                     emptied,
+		"failed deliveries are dead letters of their own": deliveries,
+		"who objects is neither asked nor delivered":      objects,
+	}
+	for database, config := range databases {
+		for name, promise := range promises {
+			t.Run(database+"/"+name, func(t *testing.T) {
+				own := config(t)
+				promise(t, func(start bool) *world { return newWorld(t, own, start) })
+			})
+		}
+	}
+}
+
+func worked(t *testing.T, build func(bool) *world) {
+	w := build(true)
+	for _, lane := range []enrich.Lane{enrich.Interactive, enrich.Bulk} {
+		address := string(lane) + "@lovelace.example"
+		id := w.submit(t, jobs.Lead{Email: address, Lane: lane, Contact: []byte(`{"utm":"x"}`)})[0].Receipt.ID
+		lead := w.ends(t, id)
+		if lead.State != ledger.StateDone || lead.Cost != 30 || len(lead.Result) == 0 || lead.Attempts != 1 {
+			t.Errorf("%s: %+v", lane, lead)
+		}
+	}
+	until(t, "both are delivered", func() bool { return w.box.count() == 2 })
+	spent, err := w.store.Spent(t.Context(), time.Time{})
+	if err != nil || len(spent) != 1 || spent[0].Calls != 2 || spent[0].Micros != 60 {
+		t.Errorf("spent %+v, %v", spent, err)
+	}
+	again := w.submit(t, jobs.Lead{Email: "INTERACTIVE@lovelace.example", Lane: enrich.Interactive})[0].Receipt
+	if again.New || again.State != ledger.StateDone {
+		t.Errorf("the same lead again: %+v", again)
+	}
+	lead := w.lead(t, again.ID)
+	until(t, "the timeline tells of the delivery", func() bool {
+		events, err := w.store.Timeline(t.Context(), lead.Subject)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []ledger.EventKind
+		for _, event := range events {
+			kinds = append(kinds, event.Kind)
+		}
+		return slices.Equal(kinds, []ledger.EventKind{ledger.EventSubmitted, ledger.EventAsked, ledger.EventCharged, ledger.EventFound, ledger.EventDelivered})
+	})
+}
+
+func refusals(t *testing.T, build func(bool) *world) {
+	w := build(false)
+	w.objects.add(t, grace)
+	results := w.submit(t, jobs.Lead{Email: "nobody"}, jobs.Lead{Email: grace}, jobs.Lead{Email: ada}, jobs.Lead{Email: ada},
+		jobs.Lead{Email: ada, Want: ledger.Want{Attributes: []enrich.Attribute{"person.shoe"}}}, jobs.Lead{Domain: "hopper.example"})
+	reasons := make([]string, len(results))
+	for i, result := range results {
+		if reasons[i] = "accepted"; result.Refused != nil {
+			reasons[i] = result.Refused.Reason
+		} else if !result.Receipt.New {
+			reasons[i] = "repeated"
+		}
+	}
+	if want := []string{"no_address", "suppressed", "accepted", "repeated", "unknown_attribute", "accepted"}; !slices.Equal(reasons[1:], want[1:]) || results[0].Refused == nil {
+		t.Errorf("got %v", reasons)
+	}
+}
+
+func threeTries(t *testing.T, build func(bool) *world) {
+	w := build(true)
+	w.script.on(ada, fails(enrich.Unavailable, 0))
+	w.script.on(grace, fails(enrich.Unavailable, 0), fails(enrich.Internal, 0), finds("Admiral"))
+	results := w.submit(t, jobs.Lead{Email: ada}, jobs.Lead{Email: grace})
+	if lead := w.ends(t, results[0].Receipt.ID); lead.State != ledger.StateError || w.script.called(ada) != 3 {
+		t.Errorf("%d calls, %+v", w.script.called(ada), lead)
+	}
+	if lead := w.ends(t, results[1].Receipt.ID); lead.State != ledger.StateDone {
+		t.Errorf("the third try: %+v", lead)
+	}
+	letters, err := w.store.DeadLetters(t.Context(), ledger.DeadFilter{})
+	if err != nil || len(letters) != 1 || letters[0].Reason != "unavailable" || letters[0].Target != results[0].Receipt.ID {
+		t.Errorf("%+v, %v", letters, err)
+	}
+}
+
+func hopeless(t *testing.T, build func(bool) *world) {
+	w := build(true)
+	w.script.on(ada, fails(enrich.Rejected, 0))
+	w.script.on(grace, fails(enrich.Throttled, 2*time.Hour))
+	results := w.submit(t, jobs.Lead{Email: ada}, jobs.Lead{Email: grace, Budget: time.Hour})
+	for i, want := range []string{"rejected", ledger.DeadBudget} {
+		if lead := w.ends(t, results[i].Receipt.ID); lead.Reason != want {
+			t.Errorf("%+v", lead)
+		}
+	}
+	gone, err := w.engine.Submit(t.Context(), enrich.Account{Name: "gone"}, jobs.Lead{Email: ada})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lead := w.ends(t, gone[0].Receipt.ID); lead.Reason != "denied" {
+		t.Errorf("an account that is gone: %+v", lead)
+	}
+	if calls := w.script.called(ada); calls != 1 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+func waiting(t *testing.T, build func(bool) *world) {
+	w := build(true)
+	var leads []jobs.Lead
+	for i := range 40 {
+		address := string(rune('a'+i%26)) + string(rune('a'+i/26)) + "@lovelace.example"
+		w.script.on(address, fails(enrich.Throttled, time.Hour))
+		leads = append(leads, jobs.Lead{Email: address, Lane: enrich.Bulk})
+	}
+	w.submit(t, leads...)
+	until(t, "the lane stops", func() bool {
+		stops, err := w.store.Switches(t.Context())
+		return err == nil && len(stops) == 1 && stops[0].Name == "bulk" && stops[0].Reason == "throttled"
+	})
+	stops, _ := w.store.Switches(t.Context())
+	if left := time.Until(stops[0].Until); left < 50*time.Minute || left > time.Hour {
+		t.Errorf("stopped for %s", left)
+	}
+	if lead := w.ends(t, w.submit(t, jobs.Lead{Email: ada, Lane: enrich.Interactive})[0].Receipt.ID); lead.State != ledger.StateDone {
+		t.Errorf("another lane: %+v", lead)
+	}
+	open, err := w.store.Leads(t.Context(), ledger.Filter{Lane: enrich.Bulk, States: []ledger.State{ledger.StateError}})
+	if err != nil || len(open) != 0 {
+		t.Errorf("%d leads given up, %v", len(open), err)
+	}
+}
+
+func pausedAccount(t *testing.T, build func(bool) *world) {
+	w := build(true)
+	if err := w.engine.Pause(t.Context(), ledger.ScopeAccount, "acme", "operator"); err != nil {
+		t.Fatal(err)
+	}
+	id := w.submit(t, jobs.Lead{Email: ada})[0].Receipt.ID
+	until(t, "the lead stands aside", func() bool { return w.lead(t, id).Reason == "account_paused" })
+	other, err := w.engine.Submit(t.Context(), enrich.Account{Name: "globex"}, jobs.Lead{Email: ada})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ends(t, other[0].Receipt.ID)
+	if lead := w.lead(t, id); lead.State != ledger.StateNone || lead.Attempts != 0 {
+		t.Errorf("%+v", lead)
+	}
+	if err := w.engine.Resume(t.Context(), ledger.ScopeAccount, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	w.ends(t, id)
+}
+
+// crash leaves a lead and its job in the hands of a process that is no more.
+func crash(t *testing.T, build func(bool) *world) {
+	w := build(false)
+	id := w.submit(t, jobs.Lead{Email: ada})[0].Receipt.ID
+	if _, err := w.store.Claim(t.Context(), id, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.store.Pool().Exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = $1, attempted_by = $2`,
+		time.Now().Add(-time.Minute).UTC().Format("2006-01-02 15:04:05.000"), attemptedBy(w.store, "node-1")); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	w.start(t)
+	lead := w.ends(t, id)
+	if lead.State != ledger.StateDone || lead.Attempts != 2 {
+		t.Errorf("%+v", lead)
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("took %s: others would have had to notice", took)
+	}
+}
+
+// attemptedBy is a list of one name as the queue's table has it.
+func attemptedBy(store *ledger.Store, name string) string {
+	if store.IsSQLite() {
+		return `["` + name + `"]`
+	}
+	return "{" + name + "}"
+}
+
+func emptied(t *testing.T, build func(bool) *world) {
+	w := build(false)
+	id := w.submit(t, jobs.Lead{Email: ada})[0].Receipt.ID
+	if _, err := w.store.Pool().Exec(`DELETE FROM river_job`); err != nil {
+		t.Fatal(err)
+	}
+	w.start(t)
+	w.ends(t, id)
+}
+
+func deliveries(t *testing.T, build func(bool) *world) {
+	w := build(true)
+	w.box.failure = &sinks.Error{Class: sinks.Later, Reason: "status_503", Attempted: true}
+	id := w.submit(t, jobs.Lead{Email: ada})[0].Receipt.ID
+	w.ends(t, id)
+	var letters []ledger.DeadLetter
+	until(t, "the delivery is given up", func() (met bool) {
+		var err error
+		letters, err = w.store.DeadLetters(t.Context(), ledger.DeadFilter{Kind: ledger.DeadDelivery})
+		return err == nil && len(letters) == 1
+	})
+	if letters[0].Reason != ledger.DeadSinkFailing || letters[0].Attempts != 3 {
+		t.Errorf("%+v", letters[0])
+	}
+	if lead := w.lead(t, id); lead.State != ledger.StateDone || w.script.called(ada) != 1 {
+		t.Errorf("the lead is %s after %d calls", lead.State, w.script.called(ada))
+	}
+	if _, err := w.store.Delivery(t.Context(), "none"); !errors.Is(err, ledger.ErrUnknown) {
+		t.Error(err)
+	}
+}
+
+func objects(t *testing.T, build func(bool) *world) {
+	w := build(false)
+	id := w.submit(t, jobs.Lead{Email: ada})[0].Receipt.ID
+	w.objects.add(t, ada)
+	w.start(t)
+	if lead := w.ends(t, id); lead.State != ledger.StateCancelled || w.script.called(ada) != 0 || w.box.count() != 0 {
+		t.Errorf("%+v, %d calls, %d messages", lead, w.script.called(ada), w.box.count())
+	}
+}

@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/ledger"
+)
+
+// shortestWait is the least time after which a lead asks again in a world that
+// is not ready: thousands that wait must not become a storm.
+const shortestWait = 5 * time.Second
+
+// longestBackoff bounds the time between two tries.
+const longestBackoff = 12 * time.Hour
+
+// move is what happens to a lead after a failed attempt.
+type move int
+
+const (
+	wait  move = iota // the world is not ready: again later, and the attempt was none
+	retry             // a failure that may pass
+	bury              // given up
+)
+
+// verdict is a move with its reason.
+type verdict struct {
+	move   move
+	reason string
+	after  time.Duration
+}
+
+// judge decides what a failed attempt means for a lead. The time and the error
+// go in, nothing else is looked at.
+func judge(failure *enrich.Error, lead ledger.Lead, config Config, now time.Time) verdict {
+	v := verdict{reason: string(failure.Kind)}
+	switch failure.Kind {
+	case enrich.Throttled:
+		v.move, v.after = wait, max(failure.ReadyAt.Sub(now), shortestWait)
+	case enrich.Unavailable, enrich.OutOfTime, enrich.Internal:
+		v.move, v.after = retry, max(failure.ReadyAt.Sub(now), grown(config.Backoff, lead.Attempts))
+		if lead.Attempts >= config.Tries {
+			return verdict{move: bury, reason: v.reason}
+		}
+	default: // the same request fails for ever
+		return verdict{move: bury, reason: v.reason}
+	}
+	v.after += jitter(v.after)
+	if !now.Add(v.after).Before(lead.Deadline) {
+		return verdict{move: bury, reason: ledger.DeadBudget}
+	}
+	return v
+}
+
+// grown is the backoff after so many tries.
+func grown(first time.Duration, tries int) time.Duration {
+	for range min(tries-1, 30) {
+		if first *= 2; first >= longestBackoff {
+			return longestBackoff
+		}
+	}
+	return first
+}
+
+// jitter adds up to a fifth, so that what failed together does not come back
+// together.
+func jitter(wait time.Duration) time.Duration { return rand.N(wait/5 + 1) }

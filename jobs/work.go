@@ -1,0 +1,251 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/ledger"
+)
+
+// reserve of an attempt's time is kept for writing down what came of it.
+const reserve = 5 * time.Second
+
+// work does the job of one lead.
+func (e *Engine) work(ctx context.Context, task Task) error {
+	lead, err := e.Store.Claim(ctx, task.Target, e.config.AttemptTimeout+rescueAfter)
+	if errors.Is(err, ledger.ErrTaken) {
+		return e.afterTheOther(ctx, task)
+	} else if err != nil {
+		return err
+	}
+	began := time.Now()
+	account, known := e.Account(lead.Account)
+	switch {
+	case !known:
+		return e.giveUp(ctx, task, lead, failed(enrich.Denied, "the account is not configured any more"), string(enrich.Denied), nil)
+	case lead.Attempts > e.config.Tries && lead.Crashed:
+		return e.giveUp(ctx, task, lead, failed(enrich.Internal, "the process ended every time it was worked"), ledger.DeadCrashed, nil)
+	case !began.Before(lead.Deadline):
+		return e.giveUp(ctx, task, lead, failed(enrich.OutOfTime, "its deadline passed"), ledger.DeadBudget, nil)
+	case e.crowd.isPaused(ledger.ScopeAccount, lead.Account):
+		return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			if err := e.Store.SetAside(ctx, tx, lead, "account_paused"); err != nil {
+				return err
+			}
+			return task.Complete(ctx, tx)
+		})
+	}
+	if err := e.objects(lead); err != nil {
+		return e.objected(ctx, task, lead, err)
+	}
+	answer, err := e.ask(ctx, account, lead, began)
+	if err != nil {
+		return e.afterFailure(ctx, task, lead, enrich.AsError(err), answer.Attempts)
+	}
+	e.crowd.went(lead.Lane)
+	return e.finish(ctx, task, lead, answer)
+}
+
+// afterTheOther is for a job whose lead does not wait: it ended, or another
+// worker has it, whose time may yet run out.
+func (e *Engine) afterTheOther(ctx context.Context, task Task) error {
+	lead, err := e.Store.Lead(ctx, task.Target)
+	if errors.Is(err, ledger.ErrUnknown) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if lead.State == ledger.StateProcessing {
+		return Later(max(time.Until(lead.StartedAt.Add(e.config.AttemptTimeout+rescueAfter)), shortestWait))
+	}
+	return nil
+}
+
+// objects asks whether the subject objected since it was accepted.
+func (e *Engine) objects(lead ledger.Lead) error {
+	if !strings.Contains(lead.Address, "@") {
+		domain, err := e.Normalizer.NormalizeDomain(lead.Address)
+		if err != nil {
+			return invalid("domain", err)
+		}
+		return e.suppressed(domain.Key())
+	}
+	address, err := e.Normalizer.Normalize(lead.Address)
+	if err != nil {
+		return invalid("email", err)
+	}
+	return e.suppressed(address.Key())
+}
+
+// objected ends a lead whose subject objected, or whose address the normalizer
+// reads no more.
+func (e *Engine) objected(ctx context.Context, task Task, lead ledger.Lead, err error) error {
+	failure := enrich.AsError(err)
+	if failure.Reason != enrich.ReasonSuppressed {
+		return e.afterFailure(ctx, task, lead, failure, nil)
+	}
+	return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := e.Store.End(ctx, tx, lead, ledger.Ending{State: ledger.StateCancelled, Reason: enrich.ReasonSuppressed}); err != nil {
+			return lost(err)
+		}
+		event := ledger.Event{Subject: lead.Subject, At: time.Now(), Kind: ledger.EventCancelled, Account: lead.Account, Lead: lead.ID,
+			Detail: ledger.Detail{"reason": enrich.ReasonSuppressed}}
+		if err := e.Store.Note(ctx, tx, event); err != nil {
+			return err
+		}
+		return task.Complete(ctx, tx)
+	})
+}
+
+// ask has the lead enriched. All that the account may see and attributes with a
+// price of their own are two requests; the second finds the first one's facts.
+func (e *Engine) ask(ctx context.Context, account enrich.Account, lead ledger.Lead, began time.Time) (answer enrich.Answer, err error) {
+	requests := [][]enrich.Attribute{lead.Want.Attributes}
+	if lead.Want.All && len(lead.Want.Attributes) > 0 {
+		requests = [][]enrich.Attribute{nil, lead.Want.Attributes}
+	}
+	for i, wanted := range requests {
+		request := e.request(account, lead, began)
+		request.Wanted = wanted
+		more, err := e.Enricher.Enrich(ctx, request)
+		if err != nil {
+			return answer, err
+		}
+		if i == 0 {
+			answer = more
+		} else {
+			answer = joined(answer, more)
+		}
+	}
+	return answer, nil
+}
+
+func (e *Engine) request(account enrich.Account, lead ledger.Lead, began time.Time) enrich.Request {
+	budget := min(e.config.AttemptTimeout-reserve, lead.Deadline.Sub(began))
+	request := enrich.Request{
+		Account: account, Lane: lead.Lane, Budget: max(budget, time.Second), MaxAge: lead.Want.MaxAge, MaxCost: lead.Want.MaxCost,
+		IdempotencyKey: lead.Key, Purpose: lead.Want.Purpose, ID: lead.ID,
+		Consent: enrich.Consent{Basis: lead.Want.Consent.Basis, Source: lead.Want.Consent.Source, CollectedAt: lead.Want.Consent.CollectedAt},
+	}
+	if lead.Want.Refresh && lead.Attempts == 1 { // a later try uses what the first one paid for
+		request.Cache = enrich.CacheRefresh
+	}
+	if strings.Contains(lead.Address, "@") {
+		request.Email = lead.Address
+	} else {
+		request.Domain = lead.Address
+	}
+	return request
+}
+
+// joined is the answer to both requests.
+func joined(a, b enrich.Answer) enrich.Answer {
+	for attribute, provenance := range b.Found {
+		a.Found[attribute] = provenance
+		delete(a.Gaps, attribute)
+	}
+	for attribute, gap := range b.Gaps {
+		if _, found := a.Found[attribute]; !found {
+			a.Gaps[attribute] = gap
+		}
+	}
+	a.Attempts = append(a.Attempts, b.Attempts...)
+	a.Cost += b.Cost
+	switch {
+	case len(a.Found) == 0:
+		a.Completeness = enrich.NotFound
+	case len(a.Gaps) == 0:
+		a.Completeness = enrich.Complete
+	default:
+		a.Completeness = enrich.PartlyFound
+	}
+	return a
+}
+
+// afterFailure does what the verdict on a failed attempt says.
+func (e *Engine) afterFailure(ctx context.Context, task Task, lead ledger.Lead, failure *enrich.Error, attempts []enrich.Attempt) error {
+	v := judge(failure, lead, e.config, time.Now())
+	if v.move == bury {
+		return e.giveUp(ctx, task, lead, failure, v.reason, attempts)
+	}
+	kind := ledger.EventFailed
+	if v.move == wait {
+		kind = ledger.EventWaited
+		e.crowd.waits(ctx, e.Store, lead.Lane, e.config.Workers[lead.Lane], failure.ReadyAt)
+	}
+	err := e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := e.Store.PutBack(ctx, tx, lead, v.reason, v.move == retry); err != nil {
+			return err
+		}
+		return e.Store.Note(ctx, tx, ledger.Event{Subject: lead.Subject, At: time.Now(), Kind: kind, Account: lead.Account, Lead: lead.ID,
+			Detail: ledger.Detail{"reason": v.reason, "after_ms": v.after.Milliseconds(), "attempt": lead.Attempts}})
+	})
+	if err != nil {
+		return lost(err)
+	}
+	return Later(v.after)
+}
+
+// giveUp makes a lead a dead letter.
+func (e *Engine) giveUp(ctx context.Context, task Task, lead ledger.Lead, failure *enrich.Error, reason string, attempts []enrich.Attempt) error {
+	letter := ledger.DeadLetter{Kind: ledger.DeadLead, Target: lead.ID, Lead: lead.ID, Account: lead.Account, Subject: lead.Subject,
+		Lane: lead.Lane, Reason: reason, Message: failure.Error(), Attempts: lead.Attempts}
+	for _, attempt := range attempts {
+		letter.Provider = attempt.Provider
+		letter.Tries = append(letter.Tries, try(attempt))
+	}
+	return lost(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := e.Store.End(ctx, tx, lead, ledger.Ending{State: ledger.StateError, Reason: reason}); err != nil {
+			return err
+		}
+		if err := e.Store.Charge(ctx, tx, charges(lead, attempts)...); err != nil {
+			return err
+		}
+		if err := e.Store.Bury(ctx, tx, letter); err != nil {
+			return err
+		}
+		err := e.Store.Note(ctx, tx, ledger.Event{Subject: lead.Subject, At: time.Now(), Kind: ledger.EventFailed, Account: lead.Account,
+			Lead: lead.ID, Detail: ledger.Detail{"reason": reason, "attempt": lead.Attempts}})
+		if err != nil {
+			return err
+		}
+		return task.Complete(ctx, tx)
+	}))
+}
+
+// lost makes nothing of a lead that another worker took over: its job is done.
+func lost(err error) error {
+	if errors.Is(err, ledger.ErrLost) {
+		return nil
+	}
+	return err
+}
+
+func failed(kind enrich.ErrorKind, message string) *enrich.Error {
+	return &enrich.Error{Kind: kind, Message: message}
+}
+
+// charges of a lead's attempts, each under a key of its own.
+func charges(lead ledger.Lead, attempts []enrich.Attempt) (all []ledger.Charge) {
+	for i, attempt := range attempts {
+		if attempt.Shared { // somebody else's call
+			continue
+		}
+		all = append(all, ledger.Charge{Key: fmt.Sprintf("%s:%s:%d.%d", lead.ID, attempt.Provider, lead.Fence, i), Account: lead.Account,
+			Lead: lead.ID, Provider: attempt.Provider, Charged: attempt.Charged, At: time.Now()})
+	}
+	return all
+}
+
+func try(attempt enrich.Attempt) ledger.Try {
+	t := ledger.Try{Provider: attempt.Provider, Outcome: string(attempt.Outcome), Waited: attempt.Waited, Took: attempt.Took}
+	if attempt.Charged.Known {
+		t.Charged = &attempt.Charged.Micros
+	}
+	return t
+}

@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// Queued counts the waiting leads of a lane that are in the queue.
+func (s *Store) Queued(ctx context.Context, lane enrich.Lane) (count int, err error) {
+	err = s.reader.QueryRowContext(ctx, `SELECT COUNT(*) FROM leads WHERE lane = $1 AND state = 'none' AND queued = 1`, lane).Scan(&count)
+	return count, err
+}
+
+// SetAside takes a claimed lead out of the queue until Feed brings it back. The
+// attempt was none.
+func (s *Store) SetAside(ctx context.Context, tx *sql.Tx, lead Lead, reason string) error {
+	result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = $1, owner = '', processing_started_at = 0, queued = 0,
+		attempts = attempts - 1 WHERE id = $2 AND fence = $3 AND state = 'processing'`, reason, lead.ID, lead.Fence)
+	return oneRow(result, err, ErrLost)
+}
+
+// Feed takes the next leads of a lane that are not in the queue, account by
+// account in turn, leaving out the paused accounts. The caller puts them into
+// the queue in the same transaction.
+func (s *Store) Feed(ctx context.Context, tx *sql.Tx, lane enrich.Lane, most int, paused []string) ([]string, error) {
+	skip := ""
+	args := []any{lane, most}
+	if len(paused) > 0 {
+		skip = ` AND account NOT IN (` + list(3, len(paused)) + `)`
+		args = append(args, anys(paused)...)
+	}
+	rows, err := tx.QueryContext(ctx, `UPDATE leads SET queued = 1 WHERE state = 'none' AND queued = 0 AND id IN (
+		SELECT id FROM leads WHERE lane = $1 AND state = 'none' AND queued = 0`+skip+` ORDER BY turn LIMIT $2) RETURNING id, turn`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: feed: %w", err)
+	}
+	defer rows.Close()
+	type place struct {
+		id   string
+		turn int64
+	}
+	var places []place
+	for rows.Next() {
+		var p place
+		if err := rows.Scan(&p.id, &p.turn); err != nil {
+			return nil, fmt.Errorf("ledger: feed: %w", err)
+		}
+		places = append(places, p)
+	}
+	if err := rows.Err(); err != nil || len(places) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(places, func(a, b place) int { return int(a.turn - b.turn) })
+	ids := make([]string, len(places))
+	for i, p := range places {
+		ids[i] = p.id
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO shares (account, lane, turn) VALUES ('', $1, $2)
+		ON CONFLICT (account, lane) DO UPDATE SET turn = CASE WHEN shares.turn > excluded.turn THEN shares.turn ELSE excluded.turn END`,
+		lane, places[len(places)-1].turn)
+	return ids, err
+}
