@@ -20,8 +20,8 @@ type Change struct {
 // memory, where shared state lies, and what the keys of remembered records are
 // made of. Everything else is live.
 var afterRestart = []string{
-	"server", "email", "cache",
-	"quota.state_file", "quota.replicas", "quota.redis",
+	"telemetry", "server", "privacy", "email", "cache",
+	"quota.state_file", "quota.replicas", "quota.redis", "quota.max_call",
 }
 
 func needsRestart(path string) bool {

@@ -10,19 +10,25 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/enrichd/enrichd/accounts"
 	"github.com/enrichd/enrichd/cache"
 	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/privacy"
 	"github.com/enrichd/enrichd/providers"
 	"github.com/enrichd/enrichd/quota"
 	"github.com/enrichd/enrichd/router"
 	"github.com/enrichd/enrichd/server"
+	"github.com/enrichd/enrichd/telemetry"
 )
 
 // Config is all that the program obeys. The zero Config runs, with no provider.
 type Config struct {
 	Log       Log              `yaml:"log"`
+	Telemetry telemetry.Config `yaml:"telemetry"`
 	Server    server.Config    `yaml:"server"`
+	Accounts  accounts.Config  `yaml:"accounts"`
+	Privacy   privacy.Config   `yaml:"privacy"`
 	Email     email.Config     `yaml:"email"`
 	Answers   enrich.Config    `yaml:"answers"`
 	Cache     cache.Config     `yaml:"cache"`
@@ -40,31 +46,39 @@ type Log struct {
 
 // problems lists what the packages find wrong with their parts.
 func (c Config) problems() (all []Problem) {
+	set, providerProblems := c.providers()
 	for _, part := range []struct {
 		path  string
 		found []error
 	}{
+		{"telemetry", c.Telemetry.Validate()},
 		{"server", c.Server.Validate()},
+		{"accounts", c.Accounts.Validate()},
+		{"privacy", c.Privacy.Validate()},
 		{"email", unjoin(c.Email.Validate())},
 		{"answers", c.Answers.Validate()},
 		{"cache", c.Cache.Validate()},
 		{"router", c.Router.Validate()},
 		{"quota", c.Quota.Validate()},
-		{"providers", c.providerProblems()},
+		{"providers", providerProblems},
 	} {
 		for _, problem := range part.found {
 			all = append(all, fieldProblem(part.path, problem.Error()))
 		}
 	}
-	return append(all, c.relations()...)
+	all = append(all, c.relations()...)
+	if set != nil {
+		all = append(all, c.names(set.Names())...)
+	}
+	return all
 }
 
-// providerProblems lists what is wrong with the providers, the limits of their
-// definitions among it.
-func (c Config) providerProblems() (found []error) {
+// providers builds the providers to see what is wrong with them, the limits of
+// their definitions among it; nil when they cannot be built.
+func (c Config) providers() (set *providers.Set, found []error) {
 	set, err := providers.New(c.Providers, providers.Options{})
 	if err != nil {
-		return unjoin(err)
+		return nil, unjoin(err)
 	}
 	defer set.Close()
 	most := c.Quota.WithDefaults().MaxCall
@@ -76,7 +90,7 @@ func (c Config) providerProblems() (found []error) {
 			found = append(found, fmt.Errorf("list[%d]: timeout: %s is not shorter than quota.max_call, %s", i, vendor.Timeout(), most))
 		}
 	}
-	return found
+	return set, found
 }
 
 // fieldName is how the packages begin what they say about a field, or about a

@@ -91,6 +91,13 @@ func TestBrokenFiles(t *testing.T) {
 			":5: cache.redis.master: ${ is not closed", ":6: cache.redis.prefix: what stands in", ":7: cache.redis.sentinel_username: testdata is not a regular file",
 			":8: cache.redis.sentinel_password: stat testdata/../testdata/no-such-file",
 		},
+		"names.yaml": {
+			`:3: router.plans.cheap.providers[1]: there is no provider "nobody"`, `:6: accounts.list[0].providers[0]: there is no provider "nobody"`,
+			`:6: accounts.list[0].plan: there is no plan "dear"`, ":6: accounts.list[0].money: quota.caps[0] caps the account already",
+			`:10: quota.caps[1].account: there is no account "marketing"`, `:11: quota.caps[2].provider: there is no provider "nobody"`,
+			`:12: quota.stopped.providers[0]: there is no provider "nobody"`, `:12: quota.stopped.accounts[0]: there is no account "marketing"`,
+			":15: providers.list[0].timeout: 5m0s is not shorter than quota.max_call",
+		},
 		"listeners.yaml":                    {":2: server.grpc: the port", ":3: server.http: the port", ":3: server.http: is the address of server.grpc"},
 		"two_mistakes_in_one_provider.yaml": {`:4: providers.list[0].credentials: hunter has no "api_kye"`, `:7: providers.list[0].settings: hunter has no "nothing"`},
 	}

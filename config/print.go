@@ -21,7 +21,10 @@ const Hidden = "(hidden)"
 // WithDefaults returns c with its zero fields set, as each package does, and
 // those of providers as their definitions do.
 func (c Config) WithDefaults() Config {
+	c.Telemetry.Traces = c.Telemetry.Traces.WithDefaults()
 	c.Server = c.Server.WithDefaults()
+	c.Accounts = c.Accounts.WithDefaults()
+	c.Privacy = c.Privacy.WithDefaults()
 	c.Answers = c.Answers.WithDefaults()
 	c.Cache = c.Cache.WithDefaults()
 	c.Router = c.Router.WithDefaults()
@@ -119,7 +122,7 @@ func printedEntries(value reflect.Value, secret bool) (entries yaml.MapSlice) {
 // always say something.
 func isEmpty(value reflect.Value) bool {
 	if _, isText := asText(value); isText {
-		return value.Kind() == reflect.String && value.Len() == 0
+		return value.Kind() != reflect.Int && value.Kind() != reflect.Int64 && value.IsZero()
 	}
 	switch value.Kind() {
 	case reflect.Slice, reflect.Map:

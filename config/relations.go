@@ -2,8 +2,13 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
+
+	"github.com/enrichd/enrichd/accounts"
+	"github.com/enrichd/enrichd/quota"
 )
 
 // relations are the problems between fields that no single package sees.
@@ -18,7 +23,74 @@ func (c Config) relations() (found []Problem) {
 	if _, port, _ := net.SplitHostPort(edge.GRPC); edge.GRPC == edge.HTTP && port != "0" {
 		found = append(found, Problem{Path: "server.http", Text: "is the address of server.grpc; each listener needs its own"})
 	}
+	return append(found, c.doubleCaps()...)
+}
+
+// names are the problems with names of one section that another one should
+// know.
+func (c Config) names(providers []string) (found []Problem) {
+	report := func(path, kind, name string, known []string) {
+		if !slices.Contains(known, name) {
+			found = append(found, Problem{Path: path, Text: fmt.Sprintf("there is no %s %q", kind, name)})
+		}
+	}
+	callers, plans := c.accountNames(), slices.Sorted(maps.Keys(c.Router.Plans))
+	for _, problem := range c.Accounts.ValidateNames(providers, plans) {
+		found = append(found, fieldProblem("accounts", problem.Error()))
+	}
+	for _, name := range plans {
+		for i, provider := range c.Router.Plans[name].Providers {
+			report(fmt.Sprintf("router.plans.%s.providers[%d]", name, i), "provider", provider, providers)
+		}
+	}
+	for i, limit := range c.Quota.Caps {
+		report(fmt.Sprintf("quota.caps[%d].account", i), "account", limit.Account, append(callers, "", "*"))
+		report(fmt.Sprintf("quota.caps[%d].provider", i), "provider", limit.Provider, append(providers, ""))
+	}
+	for i, provider := range c.Quota.Stopped.Providers {
+		report(fmt.Sprintf("quota.stopped.providers[%d]", i), "provider", provider, providers)
+	}
+	for i, account := range c.Quota.Stopped.Accounts {
+		report(fmt.Sprintf("quota.stopped.accounts[%d]", i), "account", account, callers)
+	}
 	return found
+}
+
+// openAccount is everybody's where there are no accounts.
+const openAccount = "open"
+
+func (c Config) accountNames() []string {
+	if len(c.Accounts.List) == 0 {
+		return []string{openAccount}
+	}
+	var names []string
+	for _, account := range c.Accounts.List {
+		names = append(names, account.Name)
+	}
+	return names
+}
+
+// doubleCaps reports accounts whose money is capped twice.
+func (c Config) doubleCaps() (found []Problem) {
+	for i, account := range c.Accounts.List {
+		at := slices.IndexFunc(c.Quota.Caps, func(limit quota.Cap) bool { return limit.Account == account.Name && limit.Provider == "" })
+		if account.Money != (accounts.Money{}) && at >= 0 {
+			found = append(found, Problem{Path: fmt.Sprintf("accounts.list[%d].money", i), Text: fmt.Sprintf("quota.caps[%d] caps the account already", at)})
+		}
+	}
+	return found
+}
+
+// Spending is the quota's configuration with the caps of the accounts.
+func (c Config) Spending() quota.Config {
+	all := c.Quota
+	all.Caps = slices.Clone(all.Caps)
+	for _, account := range c.Accounts.List {
+		if account.Money != (accounts.Money{}) {
+			all.Caps = append(all.Caps, quota.Cap{Account: account.Name, Day: account.Money.Day, Month: account.Money.Month, Zone: account.Money.Zone})
+		}
+	}
+	return all
 }
 
 // Warnings says what can be obeyed but is hardly meant.

@@ -14,7 +14,7 @@ type Config struct {
 	// be tried against the list, the log or Redis. All replicas share it.
 	// Changing it makes the suppression list unreadable, and the service refuses
 	// to start with it then. Required with a file or Redis, at least 16 bytes.
-	Pepper string `yaml:"pepper"`
+	Pepper string `yaml:"pepper" secret:"true"`
 	// Redis shares the suppression list among replicas. It should be one that
 	// evicts nothing and persists. Default none.
 	Redis redisconn.Config `yaml:"redis"`

@@ -25,10 +25,10 @@ type Config struct {
 	Master string `yaml:"master"`
 	// Username and Password of the ACL user. Default: none.
 	Username string `yaml:"username"`
-	Password string `yaml:"password"`
+	Password string `yaml:"password" secret:"true"`
 	// SentinelUsername and SentinelPassword of the sentinels. Default: none.
 	SentinelUsername string `yaml:"sentinel_username"`
-	SentinelPassword string `yaml:"sentinel_password"`
+	SentinelPassword string `yaml:"sentinel_password" secret:"true"`
 	// DB is the number of the database; a cluster has only 0. Default 0.
 	DB int `yaml:"db"`
 	// TLS encrypts the connections. Default: off.
