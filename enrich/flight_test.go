@@ -268,28 +268,6 @@ func TestMaxAgeAcceptsWhatWasJustFetched(t *testing.T) {
 	})
 }
 
-func TestOneRefreshPerSubject(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		service, finder := newService(t, knows)
-		mustEnrich(t, service, titleOfJane)
-		time.Sleep(31 * day)
-		finder.find = func(ctx context.Context, ask Ask) Found {
-			time.Sleep(time.Second)
-			return knows(ctx, ask)
-		}
-		for range 2 * mostRefreshes {
-			mustEnrich(t, service, titleOfJane)
-		}
-		synctest.Wait()
-		if under := len(service.refreshes.under); under != 1 {
-			t.Errorf("%d refreshes of one subject", under)
-		}
-		if err := service.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // TestAnInteractiveCallerLiftsTheFlight has it join a flight of another lane.
 func TestAnInteractiveCallerLiftsTheFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -61,13 +61,18 @@ func (f Freshness) problems() (problems []error) {
 	return problems
 }
 
+// freshFor is how long a value of the attribute stays fresh.
+func (f Freshness) freshFor(a Attribute) time.Duration {
+	if overridden, ok := f.Attributes[a]; ok {
+		return overridden
+	}
+	return specs[a].FreshFor
+}
+
 // freshUntil is when a value stops being fresh, for a caller who accepts none
 // older than maxAge (0: as old as the attribute stays fresh).
 func (f Freshness) freshUntil(fact Fact, maxAge time.Duration) time.Time {
-	freshFor, overridden := f.Attributes[fact.Attribute]
-	if !overridden {
-		freshFor = specs[fact.Attribute].FreshFor
-	}
+	freshFor := f.freshFor(fact.Attribute)
 	if maxAge > 0 {
 		freshFor = min(freshFor, maxAge)
 	}

@@ -3,6 +3,7 @@ package enrich
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/enrichd/enrichd/email"
 )
@@ -43,21 +44,29 @@ func (s *Service) recall(ctx context.Context, questions ...*question) {
 	}
 }
 
-// consider decides what of one subject must be asked for now.
+// consider decides what of one subject must be asked for now, and what in the
+// background because it is stale or soon will be.
 func (s *Service) consider(q *question, h *half) {
 	if len(h.wanted) == 0 || q.cache == CacheOnly {
 		return
 	}
-	counts := q.counting(h.found.record)
-	needs := s.needs(q, h.part, counts)
-	if len(needs) == 0 {
-		return
+	counts, soon := q.counting(h.found.record), q.soon()
+	missingSoon := s.needs(q, h.part, counts, soon)
+	if len(missingSoon) == 0 {
+		return // and so nothing is missing now
 	}
-	if q.staleAnswers(needs, counts) {
-		s.refreshInBackground(q, h.part, needs)
-		return
+	needs := missingSoon
+	if soon > 0 {
+		needs = s.needs(q, h.part, counts, 0)
 	}
-	h.needs = needs
+	switch {
+	case len(needs) == 0:
+		s.refreshAhead(q, h.part, q.usable(missingSoon, counts), soon)
+	case q.mayBeStale() && len(q.usable(needs, counts)) == len(needs):
+		s.refresh(q, h.part, needs, 0)
+	default:
+		h.needs = needs
+	}
 }
 
 // seekBoth has providers asked for what is missing about the person and the
@@ -96,14 +105,14 @@ func (s *Service) seek(ctx context.Context, q *question, h *half) {
 		if shared {
 			h.found.add(needs, found, shared)
 			counts = counts.Join(found.Record).Join(found.Recalled)
-			needs = unfailed(s.needs(q, part, counts), found)
+			needs = unfailed(s.needs(q, part, counts, 0), found)
 		}
 		if len(needs) == 0 {
 			return
 		}
 		var err error
 		found, shared, err = s.flights.join(ctx, part.key.Reveal(), q.lane, func(ctx context.Context, flying *flight) Found {
-			found := s.find(ctx, q, part, needs, flying)
+			found := s.find(ctx, q, part, needs, 0, flying)
 			q.landed.add(part.key, found)
 			return found
 		})
@@ -119,12 +128,13 @@ func (s *Service) seek(ctx context.Context, q *question, h *half) {
 
 // find has the router ask providers, for all replicas once, and remembers what
 // they said before anybody is answered. An erasure meanwhile leaves nothing to
-// remember.
-func (s *Service) find(ctx context.Context, q *question, part part, needs []Need, flying *flight) Found {
+// remember. What is still fresh is asked for if its remaining life is less than
+// the share soon.
+func (s *Service) find(ctx context.Context, q *question, part part, needs []Need, soon float64, flying *flight) Found {
 	if suppressed, err := s.suppressions().Suppressed(part.key); suppressed || err != nil {
 		return Found{Err: stoppedError()}
 	}
-	unmet := func(known Record) []Need { return s.needs(q, part.only(needs), q.counting(known)) }
+	unmet := func(known Record) []Need { return s.needs(q, part.only(needs), q.counting(known), soon) }
 	known, release := s.Cache.Lease(ctx, part.key, func(known Record) bool { return len(unmet(known)) == 0 })
 	defer release()
 	if needs = unmet(known); len(needs) == 0 {
@@ -164,12 +174,17 @@ func unfailed(needs []Need, found Found) []Need {
 	})
 }
 
-// needs lists what must be asked for, given the facts that count.
-func (s *Service) needs(q *question, part part, counts Record) []Need {
+// needs lists what must be asked for, given the facts that count: now, or when a
+// share of each attribute's life has gone by.
+func (s *Service) needs(q *question, part part, counts Record, soon float64) []Need {
 	var needs []Need
 	for _, attribute := range part.wanted {
+		at := q.now
+		if soon > 0 {
+			at = at.Add(time.Duration(soon * float64(q.config.Freshness.freshFor(attribute))))
+		}
 		sources := s.sources(q, attribute)
-		if need, missing := q.config.Freshness.need(counts, attribute, sources, q.now, q.maxAge); missing {
+		if need, missing := q.config.Freshness.need(counts, attribute, sources, at, q.maxAge); missing {
 			needs = append(needs, need)
 		}
 	}

@@ -235,43 +235,6 @@ func TestPanicIsContained(t *testing.T) {
 	})
 }
 
-func TestStaleValueAnswersAndIsRefreshed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		service, finder := newService(t, knows)
-		mustEnrich(t, service, titleOfJane)
-		time.Sleep(31 * day)
-		if answer := mustEnrich(t, service, titleOfJane); answer.Found["person.title"].Tier != MemoryTier {
-			t.Errorf("the stale value did not answer: %+v", answer)
-		}
-		synctest.Wait()
-		if len(finder.asks) != 2 || finder.asks[1].Lane != Bulk {
-			t.Errorf("asks = %+v, want a second one in the bulk lane", finder.asks)
-		}
-		answer := mustEnrich(t, service, titleOfJane)
-		if age := time.Since(answer.Found["person.title"].Fact.FetchedAt); age != 0 {
-			t.Errorf("the value is still %s old after its refresh", age)
-		}
-	})
-}
-
-func TestStaleValueAnswersWhenProvidersFail(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		service, finder := newService(t, knows)
-		mustEnrich(t, service, titleOfJane)
-		finder.find = throttled(time.Minute)
-		request := titleOfJane
-		request.Cache = CacheRefresh
-		if answer := mustEnrich(t, service, request); answer.Completeness != Complete {
-			t.Errorf("answer = %+v", answer)
-		}
-		request.MaxAge = time.Second
-		time.Sleep(time.Minute)
-		if _, err := service.Enrich(t.Context(), request); err == nil {
-			t.Error("a value older than the caller accepts was answered")
-		}
-	})
-}
-
 func TestCacheOnlyAsksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, finder := newService(t, knows)
