@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -26,6 +28,7 @@ type journal struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	unlock  func()
+	failed  atomic.Uint64 // writings that failed
 
 	mu       sync.Mutex
 	next     chan struct{} // closed when the next writing is done
@@ -39,6 +42,9 @@ const restWrites = 10 * time.Millisecond
 // file is damaged, the error is errDamaged and the journal is good all the same.
 func openJournal(path string, log *slog.Logger) (*journal, document, error) {
 	unlock, err := lockFile(path + ".lock")
+	if cannotWrite(err) {
+		unlock, err = func() {}, nil // what the file says still counts; the first writing tells of it
+	}
 	if err != nil {
 		return nil, document{}, err
 	}
@@ -54,6 +60,11 @@ func openJournal(path string, log *slog.Logger) (*journal, document, error) {
 	}
 	d, err := decode(text)
 	return j, d, err
+}
+
+// cannotWrite tells whether a folder is there and takes nothing.
+func cannotWrite(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC)
 }
 
 // start writes the file once, so that something may be spent, and goes on
@@ -113,6 +124,9 @@ func (j *journal) write(clean bool) {
 	text, err := encode(d)
 	if err == nil {
 		err = replaceFile(j.path, text)
+	}
+	if err != nil {
+		j.failed.Add(1)
 	}
 	if now := time.Now(); err != nil && now.Sub(j.reported) > time.Minute {
 		j.reported = now

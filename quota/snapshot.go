@@ -35,6 +35,14 @@ func (k *Keeper) Snapshot() []State {
 	return states
 }
 
+// StateFailures is how often the state file could not be written.
+func (k *Keeper) StateFailures() uint64 {
+	if k.journal == nil {
+		return 0
+	}
+	return k.journal.failed.Load()
+}
+
 func (s *scheduler) state() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()

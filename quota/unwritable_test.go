@@ -1,0 +1,55 @@
+package quota_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/quota"
+)
+
+// TestCallsGoOnWhereTheStateCannotBeWritten has a folder that never took a
+// file, and one that is gone by the time of the first call.
+func TestCallsGoOnWhereTheStateCannotBeWritten(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, folder := range map[string]string{"read-only": "/sys", "gone": gone} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			keeper, err := quota.New(quota.Config{StateFile: filepath.Join(folder, "enrichd.state")},
+				map[string][]enrich.Limit{"acme": {{Name: "day", Unit: enrich.Requests, Shape: enrich.FixedWindow, Amount: 1000, Window: 24 * time.Hour}}},
+				quota.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if folder == gone {
+				if err := os.RemoveAll(gone); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 200 {
+				permit, err := keeper.Acquire(t.Context(), quota.Ask{Provider: "acme"})
+				if err != nil {
+					t.Fatalf("a call was refused: %v", err)
+				}
+				permit.Settle(enrich.KnownCharge(0), nil)
+			}
+			if err := keeper.Close(); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Count(log.String(), "cannot be written"); got != 1 {
+				t.Errorf("%d warnings: %s", got, log.String())
+			}
+			if keeper.StateFailures() == 0 {
+				t.Error("no failure was counted")
+			}
+		})
+	}
+}
