@@ -21,6 +21,7 @@ type commands struct {
 	Normalize  normalizeCommand  `cmd:"" help:"Show what the normalizer makes of cells."`
 	Providers  providersCommand  `cmd:"" help:"List, check and replay vendor definitions."`
 	Config     configCommand     `cmd:"" help:"Check and print the configuration file."`
+	Keys       keysCommand       `cmd:"" help:"Make and hash API keys."`
 	Fakevendor fakevendorCommand `cmd:"" help:"Serve fake vendors that can be made to misbehave."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
