@@ -72,17 +72,17 @@ func (b *bench) hot(ctx context.Context, redis string, over fleet.Config) (*flee
 
 // ask asks once for each of so many leads.
 func ask(ctx context.Context, client enrichv1.EnrichServiceClient, leads int64) error {
-	return askAll(ctx, leads, func(ctx context.Context, n int64) error {
+	return askAll(ctx, workers, leads, func(ctx context.Context, n int64) error {
 		_, err := client.Enrich(ctx, question(n))
 		return err
 	})
 }
 
-// askAll makes so many calls, many at once. One in a hundred may fail.
-func askAll(ctx context.Context, calls int64, call func(ctx context.Context, n int64) error) error {
+// askAll makes so many calls. One in a hundred may fail.
+func askAll(ctx context.Context, callers int, calls int64, call func(ctx context.Context, n int64) error) error {
 	var failures atomic.Int64
 	var last atomic.Pointer[error]
-	drive.Closed(ctx, 64, func(ctx context.Context, n int64) bool {
+	drive.Closed(ctx, callers, func(ctx context.Context, n int64) bool {
 		if n >= calls {
 			return false
 		}

@@ -115,7 +115,7 @@ func memoryBound(ctx context.Context, b *bench) (result, error) {
 
 // askBetween asks once for each lead from one to another.
 func askBetween(ctx context.Context, client enrichv1.EnrichServiceClient, from, to int64) error {
-	return askAll(ctx, to-from, func(ctx context.Context, n int64) error {
+	return askAll(ctx, 64, to-from, func(ctx context.Context, n int64) error {
 		_, err := client.Enrich(ctx, question(from+n))
 		return err
 	})
