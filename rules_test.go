@@ -54,7 +54,7 @@ var onlyIn = map[string][]string{
 	"github.com/dgraph-io/ristretto/v2": {"cache"},
 	"github.com/redis/go-redis/v9":      {"cache", "quota", "redisconn", "privacy", "idempotency"},
 	"golang.org/x/time/rate":            {"quota", "loadtest"},
-	"github.com/sony/gobreaker/v2":      {"router", "cache"},
+	"github.com/sony/gobreaker/v2":      {"router", "cache", "sinks"},
 	"github.com/fsnotify/fsnotify":      {"config"},
 	"github.com/prometheus":             {"telemetry"},
 	"go.opentelemetry.io/otel/sdk":      {"telemetry"},
