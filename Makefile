@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 PACKAGES := ./...
 
-.PHONY: help demo build release test audit bench quotarun lint setup generate fields check-generated
+.PHONY: help demo build release test audit bench quotarun crashrun lint setup generate fields check-generated
 
 help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ bench: setup ## Measure cost beside floors: BENCH="--rows C1 --rounds 3 --length
 
 quotarun: setup ## Measure three replicas against strict vendors beside naive policies (9 minutes).
 	go run ./loadtest/quotarun $(QUOTARUN)
+
+crashrun: setup ## Kill durable work 50 times on SQLite and on PostgreSQL, and count what is lost or paid twice.
+	ENRICHD_CRASH_KILLS=50 ENRICHD_CRASH_ON=both go test -count=1 -v -timeout 30m -run TestCrash ./jobs
 
 lint: ## Check formatting and vet.
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \

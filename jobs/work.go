@@ -15,6 +15,11 @@ import (
 // reserve of an attempt's time is kept for writing down what came of it.
 const reserve = 5 * time.Second
 
+// mostCrashes is how often a lead may be in work when the process ends before it
+// is taken for the reason. Its neighbours, which are not, were in work too: far
+// more than its tries are needed to tell them apart.
+const mostCrashes = 20
+
 // work does the job of one lead.
 func (e *Engine) work(ctx context.Context, task Task) error {
 	lead, err := e.Store.Claim(ctx, task.Target, e.config.AttemptTimeout+rescueAfter)
@@ -28,7 +33,7 @@ func (e *Engine) work(ctx context.Context, task Task) error {
 	switch {
 	case !known:
 		return e.giveUp(ctx, task, lead, failed(enrich.Denied, "the account is not configured any more"), string(enrich.Denied), nil)
-	case lead.Attempts > e.config.Tries && lead.Crashed:
+	case lead.Attempts > mostCrashes && lead.Crashed:
 		return e.giveUp(ctx, task, lead, failed(enrich.Internal, "the process ended every time it was worked"), ledger.DeadCrashed, nil)
 	case !began.Before(lead.Deadline):
 		return e.giveUp(ctx, task, lead, failed(enrich.OutOfTime, "its deadline passed"), ledger.DeadBudget, nil)

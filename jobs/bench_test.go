@@ -1,0 +1,98 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/jobs"
+	"github.com/enrichd/enrichd/ledger"
+	"github.com/enrichd/enrichd/ledger/pgtest"
+)
+
+// onBoth runs a benchmark on both databases, which wait for their disks.
+func onBoth(b *testing.B, bench func(*testing.B, ledger.Config)) {
+	b.Run("sqlite", func(b *testing.B) { bench(b, ledger.Config{Path: filepath.Join(b.TempDir(), "enrichd.db")}) })
+	b.Run("postgresql", func(b *testing.B) { bench(b, ledger.Config{PostgreSQL: pgtest.Start(b).Database(b)}) })
+}
+
+var run atomic.Int64 // makes addresses of repeated benchmarks different
+
+func addressed(n int, run int64, lane enrich.Lane) jobs.Lead {
+	return jobs.Lead{Email: fmt.Sprintf("b%d-%d@lovelace.example", run, n), Lane: lane}
+}
+
+// BenchmarkAccept hands in single leads from 32 callers.
+func BenchmarkAccept(b *testing.B) {
+	onBoth(b, func(b *testing.B, config ledger.Config) {
+		w := newWorld(b, config, false)
+		this := run.Add(1)
+		var next atomic.Int64
+		b.ResetTimer()
+		var callers sync.WaitGroup
+		for range 32 {
+			callers.Go(func() {
+				for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+					if _, err := w.engine.Submit(context.Background(), acme, addressed(int(n), this, enrich.Standard)); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+		callers.Wait()
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "accepts/s")
+	})
+}
+
+// BenchmarkBatch hands in 500 leads at once into the bulk lane.
+func BenchmarkBatch(b *testing.B) {
+	onBoth(b, func(b *testing.B, config ledger.Config) {
+		w := newWorld(b, config, false)
+		this := run.Add(1)
+		n := 0
+		for b.Loop() {
+			var leads []jobs.Lead
+			for range ledger.MostAccepted {
+				n++
+				leads = append(leads, addressed(n, this, enrich.Bulk))
+			}
+			w.submit(b, leads...)
+		}
+		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "accepts/s")
+	})
+}
+
+// BenchmarkWork works leads off whose vendors answer at once, each with charges,
+// timeline and a delivery, which is worked off beside it.
+func BenchmarkWork(b *testing.B) {
+	for _, lane := range []enrich.Lane{enrich.Standard, enrich.Bulk} {
+		b.Run(string(lane), func(b *testing.B) {
+			onBoth(b, func(b *testing.B, config ledger.Config) {
+				w := newWorld(b, config, false)
+				this := run.Add(1)
+				var leads []jobs.Lead
+				for n := range b.N {
+					leads = append(leads, addressed(n, this, lane))
+				}
+				w.submit(b, leads...)
+				b.ResetTimer()
+				w.start(b)
+				for ended := false; !ended; {
+					<-time.After(20 * time.Millisecond)
+					open, err := w.store.Leads(b.Context(), ledger.Filter{States: []ledger.State{ledger.StateNone, ledger.StateProcessing}, Most: 1})
+					if err != nil {
+						b.Fatal(err)
+					}
+					ended = len(open) == 0
+				}
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "leads/s")
+			})
+		})
+	}
+}
