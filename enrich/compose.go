@@ -116,7 +116,7 @@ func (s *Service) composeHalf(answer *Answer, q *question, h *half) {
 			best, ok = h.found.record.Best(attribute, stale)
 		}
 		if !ok {
-			answer.Gaps[attribute] = s.gap(q, attribute, &h.found)
+			answer.Gaps[attribute] = s.gap(q, h, attribute)
 			continue
 		}
 		provenance := Provenance{Fact: best, FreshUntil: q.config.Freshness.freshUntil(best, 0)}
@@ -128,22 +128,22 @@ func (s *Service) composeHalf(answer *Answer, q *question, h *half) {
 }
 
 // gap says why an attribute without a usable value is missing.
-func (s *Service) gap(q *question, attribute Attribute, found *looked) Gap {
-	if reason, failed := found.failed[attribute]; failed {
+func (s *Service) gap(q *question, h *half, attribute Attribute) Gap {
+	if reason, failed := h.found.failed[attribute]; failed {
 		return Gap{Kind: GapFailed, Reason: reason}
 	}
-	sources := s.sources(q, attribute)
+	sources := s.sources(q, h.part, attribute)
 	if len(sources) == 0 {
 		reason := ReasonNoSource
-		if len(s.Finder.Sources(q.account, attribute)) > 0 {
+		if len(s.Finder.Sources(h.account, attribute)) > 0 {
 			reason = ReasonPriced
 		}
 		return Gap{Kind: GapNotAsked, Reason: reason}
 	}
-	if _, open := q.config.Freshness.need(found.record, attribute, sources, q.now, q.maxAge); open && q.cache == CacheOnly {
+	if _, open := q.config.Freshness.need(h.found.record, attribute, sources, q.now, q.maxAge); open && q.cache == CacheOnly {
 		return Gap{Kind: GapNotAsked, Reason: ReasonCacheOnly}
 	}
-	for _, fact := range found.record.About(attribute) {
+	for _, fact := range h.found.record.About(attribute) {
 		if fact.State == StateSuppressed {
 			return Gap{Kind: GapAbsent, Reason: ReasonSuppressed}
 		}

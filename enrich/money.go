@@ -62,3 +62,10 @@ func (p *Purse) Settle(reserved Micros, charge Charge) {
 	defer p.mu.Unlock()
 	p.left += reserved - charge.Micros
 }
+
+// add puts money in, or takes some out.
+func (p *Purse) add(amount Micros) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left += amount
+}

@@ -61,8 +61,8 @@ type Trial struct {
 // and never answered. The zero Shadow is none.
 type Shadow struct {
 	Plan string
-	// DayCap is the most its calls may cost in a UTC day; 0: nothing that has a
-	// price.
+	// DayCap is the most its calls may cost in a UTC day at each replica; 0:
+	// nothing that has a price.
 	DayCap Micros
 }
 

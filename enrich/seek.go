@@ -148,7 +148,7 @@ func (s *Service) find(ctx context.Context, q *question, part part, needs []Need
 	found := s.Finder.Find(ctx, Ask{
 		Subject:        part.subject,
 		Needs:          needs,
-		Account:        q.account,
+		Account:        part.account,
 		Lane:           q.lane,
 		Raised:         flying.raised,
 		Purse:          q.purse,
@@ -156,6 +156,7 @@ func (s *Service) find(ctx context.Context, q *question, part part, needs []Need
 		Late:           keep,
 	})
 	keep(found.Record)
+	s.shadow(q, part, needs, found)
 	found.Recalled = known
 	return found
 }
@@ -183,7 +184,7 @@ func (s *Service) needs(q *question, part part, counts Record, soon float64) []N
 		if soon > 0 {
 			at = at.Add(time.Duration(soon * float64(q.config.Freshness.freshFor(attribute))))
 		}
-		sources := s.sources(q, attribute)
+		sources := s.sources(q, part, attribute)
 		if need, missing := q.config.Freshness.need(counts, attribute, sources, at, q.maxAge); missing {
 			needs = append(needs, need)
 		}
@@ -193,9 +194,9 @@ func (s *Service) needs(q *question, part part, counts Record, soon float64) []N
 
 // sources lists the providers that may be asked for an attribute. Without being
 // named, an attribute is not bought where it has a price of its own.
-func (s *Service) sources(q *question, attribute Attribute) []string {
+func (s *Service) sources(q *question, part part, attribute Attribute) []string {
 	if q.named {
-		return s.Finder.Sources(q.account, attribute)
+		return s.Finder.Sources(part.account, attribute)
 	}
-	return s.Finder.Included(q.account, attribute)
+	return s.Finder.Included(part.account, attribute)
 }

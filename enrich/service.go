@@ -32,6 +32,7 @@ type Service struct {
 	applied   atomic.Pointer[Config]
 	flights   flights
 	refreshes refreshes
+	shadows   shadows
 }
 
 // Enrich answers one request. The error is an [Error]; "the vendors do not

@@ -46,6 +46,7 @@ type half struct {
 
 // part is what is wanted about one of the two subjects.
 type part struct {
+	account Account // with the plan that holds for the subject
 	subject Subject
 	key     email.Key
 	wanted  []Attribute
@@ -53,7 +54,7 @@ type part struct {
 
 // only returns the part of what the needs want.
 func (p part) only(needs []Need) part {
-	narrowed := part{subject: p.subject, key: p.key}
+	narrowed := part{account: p.account, subject: p.subject, key: p.key}
 	for _, need := range needs {
 		narrowed.wanted = append(narrowed.wanted, need.Attribute)
 	}
@@ -165,13 +166,17 @@ func (q *question) divide() {
 		h.wanted = append(h.wanted, attribute)
 	}
 	if !q.address.IsZero() {
-		q.person.subject, q.person.key = PersonSubject(q.address), q.address.Key()
+		q.person.part = q.partAbout(PersonSubject(q.address), q.person.wanted)
 	}
 	if len(q.company.wanted) > 0 {
-		q.company.subject, q.company.key = CompanySubject(q.domain), q.domain.Key()
+		q.company.part = q.partAbout(CompanySubject(q.domain), q.company.wanted)
 	} else {
 		q.domain = email.Domain{}
 	}
+}
+
+func (q *question) partAbout(subject Subject, wanted []Attribute) part {
+	return part{account: q.account.About(subject), subject: subject, key: subject.Key(), wanted: wanted}
 }
 
 // barriers are the reasons not to ask about the person and the company, empty
