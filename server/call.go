@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -29,6 +30,7 @@ type call struct {
 	// code is what REST answered; gRPC's is in the error.
 	code   codes.Code
 	source string
+	span   trace.Span
 	// arriving ends a gRPC request whose message does not come; nil in REST.
 	arriving *arrival
 }
@@ -37,7 +39,7 @@ type callKey struct{}
 
 // begin makes a call and the context that carries it.
 func begin(ctx context.Context) (context.Context, *call) {
-	began := &call{id: rand.Text(), began: time.Now(), source: sourceNone}
+	began := &call{id: rand.Text(), began: time.Now(), source: sourceNone, span: trace.SpanFromContext(ctx)}
 	return context.WithValue(enrich.WithRequestID(ctx, began.id), callKey{}, began), began
 }
 

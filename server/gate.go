@@ -70,10 +70,11 @@ var errNotAdmin = &enrich.Error{Kind: enrich.Denied, Reason: "admin_scope", Offs
 
 // leave tells the observer of a request that passed the gate, let in or not.
 func (s *Server) leave(call *call, code codes.Code) {
-	s.parts.Observer.Finished(call.method.name, code.String(), call.caller.Account.Name, call.source, time.Since(call.began))
+	s.parts.Observer.Finished(call.traceContext(), call.method.name, code.String(), call.caller.Account.Name, call.source, time.Since(call.began))
+	call.endTrace(code)
 }
 
 // leaveItem tells the observer of one question of a batch or a stream.
 func (s *Server) leaveItem(call *call, code codes.Code, source string, began time.Time) {
-	s.parts.Observer.Finished(call.method.item, code.String(), call.caller.Account.Name, source, time.Since(began))
+	s.parts.Observer.Finished(call.traceContext(), call.method.item, code.String(), call.caller.Account.Name, source, time.Since(began))
 }

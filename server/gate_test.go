@@ -40,7 +40,7 @@ type tally struct {
 	finished []string
 }
 
-func (t *tally) Finished(method, code, account, source string, _ time.Duration) {
+func (t *tally) Finished(_ context.Context, method, code, account, source string, _ time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.finished = append(t.finished, method+" "+code+" "+account+" "+source)

@@ -52,9 +52,12 @@ type arrival struct {
 }
 
 // arrive begins a call and gives it the time to send its message.
-func (s *Server) arrive(ctx context.Context, _ *tap.Info) (context.Context, error) {
+func (s *Server) arrive(ctx context.Context, info *tap.Info) (context.Context, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ctx, began := begin(ctx)
+	if methods[info.FullMethodName] != nil {
+		ctx = began.traced(ctx, grpcHeaders(info.Header))
+	}
 	began.arriving = &arrival{
 		cancel:    cancel,
 		timer:     time.AfterFunc(s.config.BodyTimeout, cancel),

@@ -128,18 +128,18 @@ type Operator interface {
 
 // Observer is told of every request that has ended. It must not wait.
 type Observer interface {
-	// Finished has the contract's method ("Enrich"), gRPC's name of the code
-	// ("OK"), the account's name, empty where the caller was not known, and where
-	// the answer came from: the word of the slowest of "memory", "redis" and
-	// "vendor" that was asked, or "none". The questions of a batch or a stream are
-	// told of one by one, under the methods "BatchEnrich.item" and
-	// "StreamEnrich.item", beside the call itself.
-	Finished(method, code, account, source string, took time.Duration)
+	// Finished has the request's trace, if it is traced, in ctx, the contract's
+	// method ("Enrich"), gRPC's name of the code ("OK"), the account's name, empty
+	// where the caller was not known, and where the answer came from: the word of
+	// the slowest of "memory", "redis" and "vendor" that was asked, or "none". The
+	// questions of a batch or a stream are told of one by one, under the methods
+	// "BatchEnrich.item" and "StreamEnrich.item", beside the call itself.
+	Finished(ctx context.Context, method, code, account, source string, took time.Duration)
 }
 
 type noObserver struct{}
 
-func (noObserver) Finished(_, _, _, _ string, _ time.Duration) {}
+func (noObserver) Finished(_ context.Context, _, _, _, _ string, _ time.Duration) {}
 
 // Readiness tells whether new requests are welcome.
 type Readiness interface {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"go.opentelemetry.io/otel/propagation"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
@@ -54,6 +55,10 @@ func (s *Server) edge(contract http.Handler) http.Handler {
 	pages := s.pages()
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		ctx, call := begin(r.Context())
+		page := pages[r.URL.Path]
+		if page == nil {
+			ctx = call.traced(ctx, propagation.HeaderCarrier(r.Header))
+		}
 		r = r.WithContext(ctx)
 		w := &patientWriter{ResponseWriter: plain, patience: s.config.BodyTimeout}
 		w.Header().Set("X-Request-Id", call.id)
@@ -66,7 +71,6 @@ func (s *Server) edge(contract http.Handler) http.Handler {
 			}
 			s.leaveREST(call)
 		}()
-		page := pages[r.URL.Path]
 		switch err := s.checkForeign(r.Header.Get("Origin"), r.Host); {
 		case err != nil:
 			s.writeProblem(ctx, w, err)

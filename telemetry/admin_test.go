@@ -20,7 +20,7 @@ func TestTheAdminListenerServesMetricsAndExemplars(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	seen.Metrics.FinishedIn(traced(t), "Enrich", "OK", "sales", "memory", time.Millisecond)
+	seen.Metrics.Finished(traced(t), "Enrich", "OK", "sales", "memory", time.Millisecond)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+seen.AdminAddress()+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)

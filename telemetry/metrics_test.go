@@ -56,9 +56,9 @@ func traced(t *testing.T) context.Context {
 
 func TestRequestsAreCounted(t *testing.T) {
 	m := quietMetrics()
-	m.Finished("Enrich", "OK", "sales", "memory", 3*time.Millisecond)
-	m.Finished("Enrich", "OK", "sales", "vendor", time.Second)
-	m.Finished("Enrich", "ResourceExhausted", "sales", "none", time.Second)
+	m.Finished(t.Context(), "Enrich", "OK", "sales", "memory", 3*time.Millisecond)
+	m.Finished(t.Context(), "Enrich", "OK", "sales", "vendor", time.Second)
+	m.Finished(t.Context(), "Enrich", "ResourceExhausted", "sales", "none", time.Second)
 	if got := value(t, m.requests.WithLabelValues("Enrich", "OK", "sales")); got != 2 {
 		t.Errorf("OK = %v, want 2", got)
 	}
@@ -96,11 +96,11 @@ func TestATracedRequestLeavesItsTraceAsExemplar(t *testing.T) {
 		}
 		return ids
 	}
-	m.Finished("Enrich", "OK", "sales", "memory", time.Millisecond)
+	m.Finished(t.Context(), "Enrich", "OK", "sales", "memory", time.Millisecond)
 	if ids := exemplars(); len(ids) != 0 {
 		t.Errorf("a request without a trace has exemplars %v", ids)
 	}
-	m.FinishedIn(traced(t), "Enrich", "OK", "sales", "memory", time.Millisecond)
+	m.Finished(traced(t), "Enrich", "OK", "sales", "memory", time.Millisecond)
 	if ids := exemplars(); len(ids) != 1 || ids[0] != "ab"+strings.Repeat("0", 30) {
 		t.Errorf("exemplars = %v, want the trace's id", ids)
 	}
@@ -109,7 +109,7 @@ func TestATracedRequestLeavesItsTraceAsExemplar(t *testing.T) {
 func TestAccountsWithoutEndShareASeries(t *testing.T) {
 	m := quietMetrics()
 	for i := range mostBindings + 100 {
-		m.Finished("Enrich", "OK", strconv.Itoa(i), "memory", 0)
+		m.Finished(t.Context(), "Enrich", "OK", strconv.Itoa(i), "memory", 0)
 	}
 	if got := value(t, m.requests.WithLabelValues("Enrich", "OK", otherAccount)); got != 100 {
 		t.Errorf("%v requests of other accounts, want 100", got)
@@ -124,8 +124,8 @@ func TestAccountsWithoutEndShareASeries(t *testing.T) {
 func TestAClockThatJumpsDoesNoHarm(t *testing.T) {
 	m := quietMetrics()
 	for _, took := range []time.Duration{-time.Hour, math.MinInt64, math.MaxInt64} {
-		m.Finished("Enrich", "OK", "sales", "memory", took)
-		m.FinishedIn(traced(t), "Enrich", "OK", "sales", "memory", took)
+		m.Finished(t.Context(), "Enrich", "OK", "sales", "memory", took)
+		m.Finished(traced(t), "Enrich", "OK", "sales", "memory", took)
 		m.Quota().Granted("acme", enrich.Bulk, took)
 		m.Router().Called(router.Exchange{Attempt: enrich.Attempt{Provider: "acme", Took: took, Charged: enrich.KnownCharge(-5)}})
 	}
@@ -151,6 +151,6 @@ func TestAnswersFromCachesSaveMoney(t *testing.T) {
 func BenchmarkFinished(b *testing.B) {
 	m := quietMetrics()
 	for b.Loop() {
-		m.Finished("Enrich", "OK", "sales", "memory", 20*time.Microsecond)
+		m.Finished(b.Context(), "Enrich", "OK", "sales", "memory", 20*time.Microsecond)
 	}
 }

@@ -61,14 +61,9 @@ func (m *Metrics) bind(labels requestLabels) requestSeries {
 
 // Finished counts one request that was answered: the contract's method, the
 // code of the answer, whose request it was ("" before anybody is known), where
-// its facts came from, and the time it took.
-func (m *Metrics) Finished(method, code, account, source string, took time.Duration) {
-	m.FinishedIn(context.Background(), method, code, account, source, took)
-}
-
-// FinishedIn is Finished for a request whose context is known: one that is
-// traced leaves its trace id as the exemplar of its time.
-func (m *Metrics) FinishedIn(ctx context.Context, method, code, account, source string, took time.Duration) {
+// its facts came from, and the time it took. A traced request leaves its trace
+// id as the exemplar of its time.
+func (m *Metrics) Finished(ctx context.Context, method, code, account, source string, took time.Duration) {
 	series := m.series(requestLabels{method: method, code: code, account: account, source: source})
 	series.count.Inc()
 	span := trace.SpanContextFromContext(ctx)
