@@ -3,15 +3,16 @@ package judge
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/enrichd/enrichd/providers/fakevendor"
 	"github.com/enrichd/enrichd/providers/fakevendor/strict"
 )
 
-// Meanings of the figures that every report may have. Those with a dot have
+// meanings of the figures that every report may have. Those with a dot have
 // more of their kind, one for each traffic or vendor.
-var Meanings = map[string]string{
+var meanings = map[string]string{
 	"answered":             "questions that got an answer; that vendors know nothing is one",
 	"answered_per_second":  "the same per second of load",
 	"failed_share":         "errors over questions that came back",
@@ -40,6 +41,23 @@ var Meanings = map[string]string{
 	"failed_share.*":       "errors of one traffic",
 	"answered.*":           "answers of one traffic",
 	"quota_used.*":         "of one vendor",
+}
+
+// Meaning of a figure by its name, or nothing for an unknown one.
+func Meaning(name string) string {
+	if text, known := meanings[name]; known {
+		return text
+	}
+	base, rest, _ := strings.Cut(name, ".")
+	if i := strings.LastIndex(rest, "."); i >= 0 {
+		if text, known := meanings[base+".*"+rest[i:]]; known {
+			return text
+		}
+	}
+	if text, known := meanings[base+".*.p50"]; known {
+		return text
+	}
+	return meanings[base+".*"]
 }
 
 // figures counts everything that can be told.

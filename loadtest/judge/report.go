@@ -22,7 +22,7 @@ type Report struct {
 	// Passed is true when every check holds.
 	Passed bool    `json:"passed"`
 	Checks []Check `json:"checks"`
-	// Figures by name; docs of each are in Meanings.
+	// Figures by name; Meaning explains each.
 	Figures map[string]float64 `json:"figures"`
 
 	Traffic   []Traffic `json:"traffic"`

@@ -55,7 +55,7 @@ func WriteHTML(w io.Writer, r *judge.Report) error {
 	data := pageData{Report: r, Word: word, Sentence: sentence, Class: map[string]string{"Good": "good", "Not good": "bad"}[word]}
 	data.Tiles = tiles(r)
 	for _, name := range slices.Sorted(maps.Keys(r.Figures)) {
-		data.Figures = append(data.Figures, line{name, figure(name, r.Figures[name]), meaning(name)})
+		data.Figures = append(data.Figures, line{name, figure(name, r.Figures[name]), judge.Meaning(name)})
 	}
 	for _, vendor := range r.Vendors {
 		data.Vendors = append(data.Vendors, vendorDrawing(r, vendor))

@@ -65,20 +65,3 @@ func seconds(value float64) string {
 		return length.Round(time.Microsecond).String()
 	}
 }
-
-// meaning of a figure.
-func meaning(name string) string {
-	if text, known := judge.Meanings[name]; known {
-		return text
-	}
-	base, rest, _ := strings.Cut(name, ".")
-	if i := strings.LastIndex(rest, "."); i >= 0 {
-		if text, known := judge.Meanings[base+".*"+rest[i:]]; known {
-			return text
-		}
-	}
-	if text, known := judge.Meanings[base+".*.p50"]; known {
-		return text
-	}
-	return judge.Meanings[base+".*"]
-}

@@ -1,0 +1,147 @@
+package judge_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/enrichd/enrichd/loadtest/drive"
+	"github.com/enrichd/enrichd/loadtest/fleet"
+	"github.com/enrichd/enrichd/loadtest/judge"
+	"github.com/enrichd/enrichd/loadtest/scenario"
+	"github.com/enrichd/enrichd/providers/fakevendor"
+	"github.com/enrichd/enrichd/providers/fakevendor/strict"
+)
+
+var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// madeUp is a run of 20 s at a vendor that allows 10 calls a second and, after
+// ten seconds, 5: 90 calls were admitted, 10 refused, 5 met a fault, and one
+// lead was asked for twice and billed twice.
+func madeUp() judge.Evidence {
+	var entries []fakevendor.Entry
+	add := func(at time.Duration, subject string, change func(*fakevendor.Entry)) {
+		entry := fakevendor.Entry{Time: began.Add(at), Subject: subject, Status: 200, Milliseconds: 100}
+		change(&entry)
+		entries = append(entries, entry)
+	}
+	for i := range 90 {
+		subject := fmt.Sprint("lead", i)
+		if i == 89 {
+			subject = "lead0"
+		}
+		add(time.Duration(i)*200*time.Millisecond, subject, func(*fakevendor.Entry) {})
+	}
+	for i := range 10 {
+		add(19*time.Second, fmt.Sprint("refused", i), func(e *fakevendor.Entry) { e.Status, e.Limit = 429, "rate" })
+	}
+	for i := range 5 {
+		add(15*time.Second, fmt.Sprint("failed", i), func(e *fakevendor.Entry) { e.Status, e.Fault = 503, fakevendor.Outage })
+	}
+	rate := func(amount int64) []strict.Limit {
+		return []strict.Limit{{Name: "rate", Shape: strict.Fixed, Amount: amount, Window: time.Second}, {Name: "day", Shape: strict.Day, Amount: 1000}}
+	}
+	var held []judge.ProcessPoint
+	for at := range 20 {
+		held = append(held, judge.ProcessPoint{At: at, Usage: fleet.Usage{RSS: int64(50+at/10*50) << 20, Files: 40, Threads: int64(9 + at/15)}, CPU: float64(at) / 10})
+	}
+	return judge.Evidence{
+		Began: began, Length: 20 * time.Second, RedisTrips: 400,
+		Traffic: []judge.Traffic{{Name: "sales", Tally: drive.Tally{
+			Asked: 210, Answered: 200, Codes: map[string]int64{"OK": 200, "Unavailable": 5},
+			Tiers: map[string]int64{"memory": 60, "redis": 40, "vendor": 90}, Outcomes: map[string]int64{"complete": 190, "not_found": 10},
+			Latencies: drive.Latencies{P50: 0.1, P95: 0.3},
+		}}},
+		Ledgers: []judge.Ledger{{
+			Name:    "acme",
+			Summary: fakevendor.Summary{Calls: 105, RateLimited: 10, TooMany: 10, Duplicates: 1, ChargedMicros: 9_000_000, RefusedBy: map[string]int64{"rate": 8, "day": 2}},
+			Entries: entries,
+			Quotas:  []judge.Quota{{From: began, Limits: rate(10)}, {From: began.Add(10 * time.Second), Limits: rate(5)}},
+		}},
+		Processes: []judge.Process{{Name: "replica 1", Points: held}},
+	}
+}
+
+func TestFiguresOfAMadeUpRun(t *testing.T) {
+	r := judge.Judge(&scenario.Scenario{}, madeUp())
+	for name, want := range map[string]float64{
+		"answered": 200, "answered_per_second": 10, "failed_share": 5.0 / 205, "unfinished": 5,
+		"quota_used": 90.0 / 150, "quota_used.acme": 90.0 / 150,
+		"refused_per_10k": 10_000.0 * 10 / 105, "duplicates": 1, "after_spent": 2,
+		"calls_per_lead": 105.0 / 104, "retry_depth": 2,
+		"hit_ratio": 100.0 / 190, "cost_micros": 9_000_000, "cost_per_record": 9_000_000.0 / 190,
+		"saved_micros": 10_000_000, "saved_share": 10.0 / 19,
+		"redis_trips_per_lead": 2, "wait.sales.p95": 0.3,
+		"rss_peak_mib": 100, "rss_growth": 2, "files_growth": 0, "threads_growth": 1, "cpu_seconds_per_1k": 1.9 / 200 * 1000,
+	} {
+		if got, known := r.Figures[name]; !known || math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
+			t.Errorf("%s = %v (known: %t), want %v", name, got, known, want)
+		}
+	}
+}
+
+func TestEveryFigureHasAMeaning(t *testing.T) {
+	r := judge.Judge(&scenario.Scenario{}, madeUp())
+	for name := range r.Figures {
+		if judge.Meaning(name) == "" {
+			t.Errorf("%s is not explained", name)
+		}
+	}
+}
+
+func TestChecks(t *testing.T) {
+	for line, want := range map[string]bool{
+		"duplicates <= 1":        true,
+		"duplicates <= 0":        false,
+		"quota_used >= 60%":      true,
+		"quota_used >= 61%":      false,
+		"wait.sales.p95 <= 0.3":  true,
+		"wait.nobody.p95 <= 10s": false, // what is not known has not passed
+	} {
+		r := judge.Judge(&scenario.Scenario{SLO: []string{"answered >= 1", line}}, madeUp())
+		if r.Passed != want || len(r.Checks) != 2 || r.Checks[1].Passed != want {
+			t.Errorf("%s: passed %t, checks %+v", line, r.Passed, r.Checks)
+		}
+	}
+}
+
+func TestVendorSecondBySecond(t *testing.T) {
+	r := judge.Judge(&scenario.Scenario{}, madeUp())
+	points := r.Vendors[0].Points
+	if len(points) != 20 {
+		t.Fatalf("%d seconds, want 20", len(points))
+	}
+	if p := points[0]; p.Admitted != 5 || p.Quota != 10 {
+		t.Errorf("first second %+v", p)
+	}
+	if p := points[19]; p.Admitted != 0 || p.Refused != 10 || p.Quota != 5 {
+		t.Errorf("last second %+v", p)
+	}
+	if p := points[15]; p.Failed != 5 {
+		t.Errorf("second with the outage %+v", p)
+	}
+	if len(r.Bands) != 1 || r.Bands[0].What != "outage" || r.Bands[0].From != 15 {
+		t.Errorf("bands %+v", r.Bands)
+	}
+}
+
+func TestAllowedByShape(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit strict.Limit
+		want  float64
+	}{
+		"bucket":       {strict.Limit{Shape: strict.TokenBucket, Amount: 10, Window: time.Second, Burst: 20}, 220},
+		"bucket of 10": {strict.Limit{Shape: strict.TokenBucket, Amount: 10, Window: time.Second}, 210},
+		"sliding":      {strict.Limit{Shape: strict.Sliding, Amount: 100, Window: 10 * time.Second}, 200},
+		"day":          {strict.Limit{Shape: strict.Day, Amount: 120}, 120},
+		"at once":      {strict.Limit{Shape: strict.Concurrency, Amount: 2}, 400}, // of calls that take 100 ms
+	} {
+		evidence := madeUp()
+		evidence.Ledgers[0].Quotas = []judge.Quota{{From: began, Limits: []strict.Limit{test.limit}}}
+		r := judge.Judge(&scenario.Scenario{}, evidence)
+		if got := r.Vendors[0].Allowed; math.Abs(got-test.want) > 1e-6 {
+			t.Errorf("%s allows %v in 20 s, want %v", name, got, test.want)
+		}
+	}
+}

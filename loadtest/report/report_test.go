@@ -1,0 +1,135 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/enrichd/enrichd/loadtest/drive"
+	"github.com/enrichd/enrichd/loadtest/fleet"
+	"github.com/enrichd/enrichd/loadtest/judge"
+	"github.com/enrichd/enrichd/loadtest/report"
+)
+
+// sample is a report with everything in it, and names that would break a page
+// that does not escape them.
+func sample(seconds int) *judge.Report {
+	r := &judge.Report{
+		Scenario: "sample <&>", About: `About "it" & <b>so</b>.`, Began: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Seconds: float64(seconds),
+		Replicas: 1, Commit: "abc",
+		Checks:  []judge.Check{{Line: "duplicates <= 0", Figure: "duplicates", Value: 2, Known: true}, {Line: "quota_used >= 95%", Figure: "quota_used", Value: 0.99, Known: true, Passed: true}},
+		Figures: map[string]float64{"answered": 1234, "duplicates": 2, "quota_used": 0.99, "wait.sales.p95": 0.1234},
+		Marks:   []judge.Mark{{At: 3, What: "kill <replica> 1"}},
+		Bands:   []judge.Band{{Vendor: "acme", Kind: "pause", What: "retry_after", From: 2, To: 5}, {Vendor: "acme", Kind: "breaker", What: "open", From: 4, To: 4}},
+	}
+	traffic := judge.Traffic{Name: "sales", Via: "rest", Lane: "interactive", Tally: drive.Tally{Codes: map[string]int64{}}}
+	vendor := judge.Vendor{Name: "acme", Allowed: 100}
+	process := judge.Process{Name: "replica 1"}
+	for at := range seconds {
+		point := drive.Point{At: at, Answered: int64(at % 7), P50: 0.01, P95: 0.1, P99: 1}
+		traffic.Points = append(traffic.Points, point)
+		vendor.Points = append(vendor.Points, judge.VendorPoint{At: at, Admitted: int64(at), Quota: 10})
+		process.Points = append(process.Points, judge.ProcessPoint{At: at, Usage: fleet.Usage{RSS: 50 << 20}})
+	}
+	r.Traffic, r.Vendors, r.Processes = []judge.Traffic{traffic}, []judge.Vendor{vendor}, []judge.Process{process}
+	return r
+}
+
+var drawing = regexp.MustCompile(`(?s)<svg.*?</svg>`)
+
+// TestDrawingsAreWellFormed reads every drawing as XML and looks for numbers
+// that no browser draws.
+func TestDrawingsAreWellFormed(t *testing.T) {
+	for _, seconds := range []int{0, 1, 20, 1200} {
+		var page bytes.Buffer
+		if err := report.WriteHTML(&page, sample(seconds)); err != nil {
+			t.Fatal(err)
+		}
+		drawings := drawing.FindAllString(page.String(), -1)
+		if len(drawings) != 8 { // four charts in two sizes
+			t.Errorf("%d s: %d drawings, want 8", seconds, len(drawings))
+		}
+		for _, text := range drawings {
+			decoder := xml.NewDecoder(strings.NewReader(text))
+			for {
+				if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatalf("%d s: %v in %.300s", seconds, err, text)
+				}
+			}
+			if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+				t.Errorf("%d s: a number that cannot be drawn in %.300s", seconds, text)
+			}
+			if len(text) > 40_000 {
+				t.Errorf("%d s: a drawing of %d bytes", seconds, len(text))
+			}
+		}
+	}
+}
+
+func TestThePageStandsAlone(t *testing.T) {
+	var page bytes.Buffer
+	if err := report.WriteHTML(&page, sample(20)); err != nil {
+		t.Fatal(err)
+	}
+	text := page.String()
+	for _, foreign := range []string{"<script", "<link", "src=", "@import", "url("} {
+		if strings.Contains(text, foreign) {
+			t.Errorf("the page has %q: it must need nothing else", foreign)
+		}
+	}
+	if strings.Contains(text, "<b>so</b>") || strings.Contains(text, "kill <replica>") {
+		t.Error("a text was not escaped")
+	}
+	head, _, _ := strings.Cut(text, "</header>")
+	if !strings.Contains(head, "Not good") || !strings.Contains(head, "1 of 2 checks fail: duplicates &lt;= 0 (was 2).") {
+		t.Errorf("the verdict is not at the top: %s", head[strings.Index(head, "<header"):])
+	}
+}
+
+func TestJSONIsReadBack(t *testing.T) {
+	var text bytes.Buffer
+	if err := report.WriteJSON(&text, sample(3)); err != nil {
+		t.Fatal(err)
+	}
+	read, err := report.ReadJSON(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read.Figures["answered"] != 1234 || len(read.Vendors[0].Points) != 3 || read.Processes[0].Points[0].RSS != 50<<20 {
+		t.Errorf("read back %+v", read)
+	}
+	if _, err := report.ReadJSON(strings.NewReader(`{"other": 1}`)); err == nil {
+		t.Error("something else was read as a report")
+	}
+}
+
+func TestCompare(t *testing.T) {
+	before, after := sample(3), sample(3)
+	after.Figures = map[string]float64{"answered": 2468, "hit_ratio": 0.5}
+	after.Checks = after.Checks[1:]
+	var text bytes.Buffer
+	report.Compare(&text, before, after)
+	for _, want := range []string{`answered +1234 +2468 +\+100.0 %`, `hit_ratio +– +50.00 %`, `duplicates +2 +–`, `verdict +Not good +Good`} {
+		if !regexp.MustCompile(want).MatchString(text.String()) {
+			t.Errorf("no line like %q in\n%s", want, text.String())
+		}
+	}
+}
+
+func TestTextSaysWhatFailed(t *testing.T) {
+	var text bytes.Buffer
+	r := sample(3)
+	r.Checks[0].Known, r.Checks[0].Value = false, math.NaN()
+	report.Text(&text, r)
+	if !strings.Contains(text.String(), "✗ duplicates <= 0") || !strings.Contains(text.String(), "not measured") {
+		t.Errorf("text: %s", text.String())
+	}
+}
