@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 PACKAGES := ./...
 
-.PHONY: help demo build release test audit bench quotarun crashrun lint setup generate fields check-generated
+.PHONY: help demo build release test audit bench loadtest crashrun lint setup generate fields check-generated
 
 help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,8 +25,8 @@ test: setup lint check-generated ## Run all checks and tests; sets up what they 
 bench: setup ## Measure cost beside floors: BENCH="--rows C1 --rounds 3 --length 500ms".
 	go run ./loadtest/bench $(BENCH)
 
-quotarun: setup ## Measure three replicas against strict vendors beside naive policies (9 minutes).
-	go run ./loadtest/quotarun $(QUOTARUN)
+loadtest: setup ## Run load tests against a real fleet: LOADTEST="run steady brownout".
+	go run ./loadtest $(LOADTEST)
 
 crashrun: setup ## Kill durable work 50 times on SQLite and on PostgreSQL, and count what is lost or paid twice.
 	ENRICHD_CRASH_KILLS=50 ENRICHD_CRASH_ON=both go test -count=1 -v -timeout 30m -run TestCrash ./jobs

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +130,19 @@ func (b *bench) service(ctx context.Context, config fleet.Config) (*fleet.Replic
 func pin(core int) error {
 	var set unix.CPUSet
 	set.Set(core)
+	return pinTo(set)
+}
+
+// pinAny lets this process run on all cores again.
+func pinAny() error {
+	var set unix.CPUSet
+	for core := range runtime.NumCPU() {
+		set.Set(core)
+	}
+	return pinTo(set)
+}
+
+func pinTo(set unix.CPUSet) error {
 	threads, err := filepath.Glob("/proc/self/task/*")
 	if err != nil {
 		return err
@@ -136,7 +150,7 @@ func pin(core int) error {
 	for _, thread := range threads {
 		id, _ := strconv.Atoi(filepath.Base(thread))
 		if err := unix.SchedSetaffinity(id, &set); err != nil && err != unix.ESRCH {
-			return fmt.Errorf("core %d: %w", core, err)
+			return fmt.Errorf("choose cores: %w", err)
 		}
 	}
 	return nil
