@@ -112,6 +112,9 @@ func (s *Server) readItem(item *enrichv1.EnrichRequest, message *enrichv1.BatchE
 	if request.Purpose == "" {
 		request.Purpose = message.GetPurpose()
 	}
+	if err == nil {
+		err = s.load.shed(request.Lane)
+	}
 	return request, err
 }
 

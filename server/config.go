@@ -32,7 +32,8 @@ type Config struct {
 	MaxMessageBytes int `yaml:"max_message_bytes"`
 	// MaxRequests is how many requests may be under way at once, over both
 	// listeners; more are refused as unavailable, to be sent again a second
-	// later. Each may hold a message of MaxMessageBytes. Default 4096.
+	// later, bulk from three quarters of them on, the standard lane from seven
+	// eighths. Each may hold a message of MaxMessageBytes. Default 4096.
 	MaxRequests int `yaml:"max_requests"`
 	// MaxStreams is how many calls one gRPC connection may have under way;
 	// clients hold further ones back. Default 1024.

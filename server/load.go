@@ -25,6 +25,10 @@ func (l *load) enter(path *atomic.Int64) error {
 		return nil
 	}
 	path.Add(-1)
+	return overloaded()
+}
+
+func overloaded() error {
 	return &enrich.Error{
 		Kind: enrich.Unavailable, Reason: "overloaded", Offset: -1, ReadyAt: time.Now().Add(overloadDelay),
 		Message: "too many requests are under way here",

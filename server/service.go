@@ -22,6 +22,9 @@ func (e *enrichService) Enrich(ctx context.Context, message *enrichv1.EnrichRequ
 		return nil, s.statusOf(ctx, err)
 	}
 	request, err := s.readRequest(message, call.caller.Account)
+	if err == nil {
+		err = s.load.shed(request.Lane)
+	}
 	if err != nil {
 		return nil, s.statusOf(ctx, err)
 	}
