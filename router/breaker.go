@@ -17,8 +17,11 @@ import (
 // included, when it has ended, however long its caller waited. Refusals and
 // invalid input count as nothing. The zero BreakerConfig has the defaults.
 type BreakerConfig struct {
-	// Failures in a row open the breaker. Fewer notice an outage sooner and take
-	// a hiccup for one. Default 5.
+	// Failures in a row open the breaker: so many while fewer than Least calls in
+	// Window were judged or when the row has lasted as long as a call may take, and
+	// three times as many else, lest a busy provider that fails now and then is
+	// taken for a dead one. Fewer notice an outage sooner and take a hiccup for
+	// one. Default 5.
 	Failures int `yaml:"failures"`
 	// Ratio of failed calls in Window opens it too, from 0 to 1. Default 0.5.
 	Ratio float64 `yaml:"ratio"`
@@ -92,12 +95,9 @@ type breaker struct {
 
 	// hinted makes the next failure open the breaker; see peerOpened.
 	hinted atomic.Bool
-	// streak of failures; the library's own count of them decays as its buckets
-	// roll, so that a slow outage would never be noticed. Only its callbacks
-	// change it, under its lock.
-	streak atomic.Int64
 
 	mu        sync.Mutex // guards the rest; taken inside the library's lock
+	streak    streak
 	openUntil time.Time
 	news      []change // not yet told to changed, which must not run under that lock
 }
@@ -136,8 +136,8 @@ func newBreaker(c breakerSettings, stretch float64, changed func(change)) *break
 		IsSuccessful: b.count,
 		ReadyToTrip: func(counts gobreaker.Counts) bool {
 			judged := counts.TotalSuccesses + counts.TotalFailures
-			return b.streak.Load() >= int64(c.Failures) || b.hinted.Load() ||
-				judged >= uint32(c.Least) && float64(counts.TotalFailures) >= c.Ratio*float64(judged)
+			few := judged < uint32(c.Least)
+			return b.hinted.Load() || b.isRow(few) || !few && float64(counts.TotalFailures) >= c.Ratio*float64(judged)
 		},
 		OnStateChange: b.note,
 	})
@@ -187,7 +187,12 @@ func (b *breaker) succeed(before *breaker) {
 		b.peerOpened()
 		return
 	}
-	b.streak.Store(before.streak.Load())
+	before.mu.Lock()
+	row := before.streak
+	before.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.streak = row
 }
 
 // peerOpened opens the breaker because another replica's has opened, so that each
@@ -227,19 +232,45 @@ func (b *breaker) current() (BreakerState, time.Time) {
 	return state, b.openUntil
 }
 
+// streak is failures in a row. The library's own count of them decays as its
+// buckets roll, so that a slow outage would never be noticed.
+type streak struct {
+	failures int
+	since    time.Time
+}
+
+// busyFailures is how many times as many failures in a row open the breaker of a
+// busy provider.
+const busyFailures = 3
+
+// isRow tells whether so many failures in a row mean an outage; few that not many
+// calls were judged lately.
+func (b *breaker) isRow(few bool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	row := b.streak.failures
+	lasted := row > 0 && time.Since(b.streak.since) >= b.settings.timeout
+	return row >= busyFailures*b.settings.Failures || row >= b.settings.Failures && (few || lasted)
+}
+
 func (b *breaker) count(err error) (success bool) {
-	if err != nil {
-		b.streak.Add(1)
-		return false
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		b.streak = streak{}
+		return true
 	}
-	b.streak.Store(0)
-	return true
+	if b.streak.failures == 0 {
+		b.streak.since = time.Now()
+	}
+	b.streak.failures++
+	return false
 }
 
 func (b *breaker) note(_ string, _, to gobreaker.State) {
-	b.streak.Store(0)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.streak = streak{}
 	c := change{state: breakerStates[to]}
 	if to == gobreaker.StateOpen {
 		b.openUntil = time.Now().Add(b.openFor)

@@ -243,3 +243,34 @@ func TestTokenGoesBackWhenTheBreakerRefuses(t *testing.T) {
 		}
 	})
 }
+
+// TestBreakerTellsABusyBrownoutFromAnOutage: a busy provider of which every
+// other call fails is asked on, one that is dead is noticed soon, and one that
+// is dead and seldom asked as soon as its row of failures has lasted.
+func TestBreakerTellsABusyBrownoutFromAnOutage(t *testing.T) {
+	for name, c := range map[string]struct {
+		every time.Duration
+		opens int // after so many failures in a row
+	}{"busy": {10 * time.Millisecond, 15}, "seldom asked": {2 * time.Second, 6}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := watch(BreakerConfig{}, 10*time.Second)
+				for range 40 {
+					w.call(0, healthy)
+				}
+				for range 3 {
+					for range 4 {
+						w.call(0, failing)
+					}
+					w.call(0, healthy)
+				}
+				for n := 1; n <= c.opens; n++ {
+					w.is(t, BreakerClosed)
+					time.Sleep(c.every)
+					w.call(0, failing)
+				}
+				w.is(t, BreakerOpen)
+			})
+		})
+	}
+}
