@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -125,6 +126,14 @@ func detail[T any](err error) (found T) {
 		}
 	}
 	return found
+}
+
+// classOf is the class of an error, in its ErrorInfo.
+func classOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return detail[*errdetails.ErrorInfo](err).GetMetadata()["class"]
 }
 
 // emailOf is a request for an address.

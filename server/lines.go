@@ -23,8 +23,6 @@ import (
 // once. When the stream itself fails, the last line is an error without a
 // correlation id.
 func (s *Server) streamREST(w http.ResponseWriter, r *http.Request, call *call) {
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
 	control := http.NewResponseController(w)
 	_ = control.EnableFullDuplex() // HTTP/1 needs it, HTTP/2 has it
 	w.Header().Set("Content-Type", ndjson)
@@ -32,6 +30,15 @@ func (s *Server) streamREST(w http.ResponseWriter, r *http.Request, call *call) 
 	_ = control.Flush()
 
 	stream := &lines{reader: bufio.NewReader(r.Body), longest: s.config.MaxMessageBytes, writer: w, control: control, patience: s.config.BodyTimeout}
+	// net/http takes a caller who is silent for too long for gone. What such a
+	// one has asked is still answered.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer cancel()
+	defer context.AfterFunc(r.Context(), func() {
+		if !stream.timedOut() {
+			cancel()
+		}
+	})()
 	err := s.converse(ctx, call, stream)
 	stream.end()
 	if err == nil {
@@ -59,6 +66,7 @@ type lines struct {
 
 	receiving sync.Mutex
 	over      atomic.Bool
+	until     atomic.Int64 // Unix nanoseconds: when the next line must be there
 
 	writer   http.ResponseWriter
 	control  *http.ResponseController
@@ -71,7 +79,9 @@ type lines struct {
 func (l *lines) Recv() (*enrichv1.StreamEnrichRequest, error) {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
-	_ = l.control.SetReadDeadline(time.Now().Add(idleTimeout))
+	until := time.Now().Add(idleTimeout)
+	l.until.Store(until.UnixNano())
+	_ = l.control.SetReadDeadline(until)
 	if l.over.Load() {
 		return nil, io.EOF
 	}
@@ -88,6 +98,9 @@ func (l *lines) Recv() (*enrichv1.StreamEnrichRequest, error) {
 		}
 	}
 }
+
+// timedOut tells whether no line came in time.
+func (l *lines) timedOut() bool { return time.Now().UnixNano() >= l.until.Load() }
 
 // end lets nothing be read any more, and returns when nothing is: a body must not
 // be read once its handler has returned.
