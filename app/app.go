@@ -32,6 +32,7 @@ type App struct {
 	file   string
 	parts  *parts
 	server *server.Server
+	closed bool // to callers who have no account
 
 	reloading sync.Mutex // guards the rest
 	config    config.Config
@@ -52,10 +53,26 @@ func New(config config.Config, options Options) (*App, error) {
 	if a.parts, err = newParts(config, a.log, nil); err != nil {
 		return nil, err
 	}
-	if a.server, err = server.Listen(config.Server, server.Parts{Enricher: a.parts.service, Log: a.log}); err != nil {
+	if a.server, err = server.Listen(config.Server, a.edge()); err != nil {
 		return nil, errors.Join(fmt.Errorf("server: %w", err), a.parts.close(context.Background()))
 	}
 	return a, nil
+}
+
+// edge are the parts that the edge stands before. Without accounts the service
+// is open.
+func (a *App) edge() server.Parts {
+	edge := server.Parts{
+		Enricher: enricher{service: a.parts.service, metrics: a.parts.telemetry.Metrics},
+		Repeats:  a.parts.repeats,
+		Operator: operator{parts: a.parts, reload: a.Reload, isAccount: a.isAccount},
+		Observer: a.parts.telemetry.Metrics,
+		Log:      a.log,
+	}
+	if a.closed = len(a.config.Accounts.List) > 0; a.closed {
+		edge.Accounts = callers{a.parts.accounts}
+	}
+	return edge
 }
 
 // GRPCAddress is where gRPC is listened for.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/enrichd/enrichd/config"
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/quota"
 )
 
 // stay is how long the quotas of a provider that is no longer configured are
@@ -31,6 +32,9 @@ type leaving struct {
 func (p *parts) apply(next config.Config) (definitions []string, err error) {
 	p.applying.Lock()
 	defer p.applying.Unlock()
+	if problems := next.Accounts.Validate(); len(problems) > 0 {
+		return nil, fmt.Errorf("accounts: %w", errors.Join(problems...))
+	}
 	vendors, err := p.vendors.Reload(next.Providers)
 	if err != nil {
 		return nil, fmt.Errorf("providers: %w", err)
@@ -42,12 +46,13 @@ func (p *parts) apply(next config.Config) (definitions []string, err error) {
 	}
 	maps.Copy(gone, before)
 	maps.DeleteFunc(gone, func(name string, _ []enrich.Limit) bool { _, stays := after[name]; return stays })
-	if err := p.quotas.Apply(joined(gone, after)); err != nil {
+	if err := p.quotas.ApplyConfig(p.quotasOf(next), joined(gone, after)); err != nil {
 		return nil, err
 	}
 	if err := p.routes.Apply(next.Router, routesTo(vendors)); err != nil {
 		return nil, errors.Join(fmt.Errorf("router: %w", err), p.quotas.Apply(joined(p.leaving.limits, before)))
 	}
+	_ = p.accounts.Apply(next.Accounts) // they were found good
 	p.service.Apply(next.Answers)
 	for _, vendor := range vendors.Vendors() {
 		if was := p.vendors.Vendor(vendor.Name()); was != nil && !was.Definition().Same(vendor.Definition()) {
@@ -58,6 +63,14 @@ func (p *parts) apply(next config.Config) (definitions []string, err error) {
 	p.vendors = vendors
 	p.leave(gone)
 	return definitions, nil
+}
+
+// quotasOf is the quota's part of a configuration, with those fields kept that
+// hold until the program ends.
+func (p *parts) quotasOf(next config.Config) quota.Config {
+	spending := next.Spending()
+	spending.StateFile, spending.Replicas, spending.Redis, spending.MaxCall = p.fixed.StateFile, p.fixed.Replicas, p.fixed.Redis, p.fixed.MaxCall
+	return spending
 }
 
 // leave forgets the quotas of providers that are gone, in a while.

@@ -69,6 +69,15 @@ func (a *App) reload() (enrich.Reloaded, error) {
 	return a.apply(next)
 }
 
+// isAccount tells whether somebody asks under the name.
+func (a *App) isAccount(name string) bool {
+	if !a.closed {
+		return name == config.OpenAccount
+	}
+	_, known := a.parts.accounts.ByAccount(name)
+	return known
+}
+
 // apply has the running program obey another configuration.
 func (a *App) apply(next config.Config) (enrich.Reloaded, error) {
 	definitions, err := a.parts.apply(next)
@@ -81,6 +90,9 @@ func (a *App) apply(next config.Config) (enrich.Reloaded, error) {
 		if change.Restart {
 			reloaded.Restart = append(reloaded.Restart, change.Path)
 		}
+	}
+	if opens := len(next.Accounts.List) == 0; opens == a.closed {
+		reloaded.Restart = append(reloaded.Restart, "accounts.list")
 	}
 	a.level.Set(next.Log.Level)
 	a.config = next

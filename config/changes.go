@@ -20,7 +20,7 @@ type Change struct {
 // memory, where shared state lies, and what the keys of remembered records are
 // made of. Everything else is live.
 var afterRestart = []string{
-	"telemetry", "server", "privacy", "email", "cache",
+	"telemetry", "server", "privacy", "idempotency", "email", "cache",
 	"quota.state_file", "quota.replicas", "quota.redis", "quota.max_call",
 }
 

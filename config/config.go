@@ -14,6 +14,7 @@ import (
 	"github.com/enrichd/enrichd/cache"
 	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/idempotency"
 	"github.com/enrichd/enrichd/privacy"
 	"github.com/enrichd/enrichd/providers"
 	"github.com/enrichd/enrichd/quota"
@@ -24,17 +25,18 @@ import (
 
 // Config is all that the program obeys. The zero Config runs, with no provider.
 type Config struct {
-	Log       Log              `yaml:"log"`
-	Telemetry telemetry.Config `yaml:"telemetry"`
-	Server    server.Config    `yaml:"server"`
-	Accounts  accounts.Config  `yaml:"accounts"`
-	Privacy   privacy.Config   `yaml:"privacy"`
-	Email     email.Config     `yaml:"email"`
-	Answers   enrich.Config    `yaml:"answers"`
-	Cache     cache.Config     `yaml:"cache"`
-	Router    router.Config    `yaml:"router"`
-	Quota     quota.Config     `yaml:"quota"`
-	Providers providers.Config `yaml:"providers"`
+	Log         Log                `yaml:"log"`
+	Telemetry   telemetry.Config   `yaml:"telemetry"`
+	Server      server.Config      `yaml:"server"`
+	Accounts    accounts.Config    `yaml:"accounts"`
+	Privacy     privacy.Config     `yaml:"privacy"`
+	Idempotency idempotency.Config `yaml:"idempotency"`
+	Email       email.Config       `yaml:"email"`
+	Answers     enrich.Config      `yaml:"answers"`
+	Cache       cache.Config       `yaml:"cache"`
+	Router      router.Config      `yaml:"router"`
+	Quota       quota.Config       `yaml:"quota"`
+	Providers   providers.Config   `yaml:"providers"`
 }
 
 // Log is how much is logged.
@@ -55,6 +57,7 @@ func (c Config) problems() (all []Problem) {
 		{"server", c.Server.Validate()},
 		{"accounts", c.Accounts.Validate()},
 		{"privacy", c.Privacy.Validate()},
+		{"idempotency", c.Idempotency.Validate()},
 		{"email", unjoin(c.Email.Validate())},
 		{"answers", c.Answers.Validate()},
 		{"cache", c.Cache.Validate()},

@@ -25,6 +25,7 @@ func (c Config) WithDefaults() Config {
 	c.Server = c.Server.WithDefaults()
 	c.Accounts = c.Accounts.WithDefaults()
 	c.Privacy = c.Privacy.WithDefaults()
+	c.Idempotency = c.Idempotency.WithDefaults()
 	c.Answers = c.Answers.WithDefaults()
 	c.Cache = c.Cache.WithDefaults()
 	c.Router = c.Router.WithDefaults()

@@ -56,12 +56,12 @@ func (c Config) names(providers []string) (found []Problem) {
 	return found
 }
 
-// openAccount is everybody's where there are no accounts.
-const openAccount = "open"
+// OpenAccount is everybody's where there are no accounts.
+const OpenAccount = "open"
 
 func (c Config) accountNames() []string {
 	if len(c.Accounts.List) == 0 {
-		return []string{openAccount}
+		return []string{OpenAccount}
 	}
 	var names []string
 	for _, account := range c.Accounts.List {

@@ -26,7 +26,7 @@ type Config struct {
 	// Pepper is the secret behind the keys in Redis and behind the encryption.
 	// All replicas share it; another one makes all that is kept unreachable.
 	// Required with Redis, at least 16 bytes.
-	Pepper string `yaml:"pepper"`
+	Pepper string `yaml:"pepper" secret:"true"`
 }
 
 const minPepper = 16

@@ -11,6 +11,7 @@ import (
 
 	"github.com/enrichd/enrichd/app"
 	"github.com/enrichd/enrichd/config"
+	"github.com/enrichd/enrichd/telemetry"
 )
 
 // serveCommand runs the service.
@@ -26,7 +27,7 @@ func (c *serveCommand) Run(ctx context.Context, terminal terminal) error {
 	}
 	level := &slog.LevelVar{}
 	level.Set(loaded.Log.Level)
-	log := slog.New(slog.NewJSONHandler(terminal.err, &slog.HandlerOptions{Level: level}))
+	log := telemetry.NewLogger(terminal.err, level, loaded.Telemetry)
 	for _, warning := range loaded.Warnings() {
 		log.Warn("configuration", "warning", warning)
 	}
