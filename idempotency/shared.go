@@ -140,12 +140,13 @@ func (r *shared) acquire(ctx context.Context, of id, m mark) (*lock, *kept, erro
 		case err != nil:
 			return nil, nil, nil
 		}
-		if found := r.unseal(of, held); found != nil {
+		switch found, locked := r.unseal(of, held), lockedFor(held); {
+		case found != nil:
 			return nil, found, nil
-		} else if len(held) >= headerSize && held[0] == kindLock && mark([]byte(held[1:headerSize])) != m {
-			return nil, &kept{mark: mark([]byte(held[1:headerSize]))}, nil
-		} else if len(held) < headerSize || held[0] != kindLock {
+		case locked == nil:
 			r.discard(ctx, of, held)
+		case *locked != m: // refused as if it were answered already
+			return nil, &kept{mark: *locked}, nil
 		}
 		look := time.NewTimer(pause)
 		select {
@@ -171,6 +172,16 @@ func (r *shared) unseal(of id, value string) *kept {
 		answer = []byte{}
 	}
 	return &kept{id: of, mark: m, answer: answer}
+}
+
+// lockedFor is the mark of the request that a value is the lock of, nil if it is
+// no lock.
+func lockedFor(value string) *mark {
+	if len(value) <= headerSize || value[0] != kindLock {
+		return nil
+	}
+	m := mark([]byte(value[1:headerSize]))
+	return &m
 }
 
 // discard removes what is neither a lock nor an answer of ours.
