@@ -44,8 +44,8 @@ type Proof struct {
 	Seal string
 }
 
-// ErasureEntry is an erasure's line in the audit log.
-type ErasureEntry struct {
+// erasureLine is an erasure's line in the audit log.
+type erasureLine struct {
 	At         time.Time        `json:"at"`
 	Outcome    string           `json:"outcome"` // always "erasure"
 	Subject    string           `json:"subject"`
@@ -76,7 +76,7 @@ func (e *Eraser) Erase(ctx context.Context, key email.Key) (Proof, error) {
 	proof.At = time.Now().UTC().Round(time.Microsecond)
 	proof.Seal = e.Tags.sealProof(proof.Erasure)
 	if e.Audit != nil {
-		e.Audit.put(ErasureEntry{
+		e.Audit.put(erasureLine{
 			At: proof.At, Outcome: "erasure", Subject: proof.Subject, Suppressed: proof.Suppressed, Dropped: slices.Clone(proof.Dropped), Seal: proof.Seal,
 		})
 	}
