@@ -14,6 +14,7 @@ import (
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -40,11 +41,12 @@ func (f enricherFunc) EnrichAll(ctx context.Context, requests []enrich.Request, 
 
 // edge is a running server and a client for each path.
 type edge struct {
-	grpc  enrichv1.EnrichServiceClient
-	admin enrichv1.AdminServiceClient
-	conn  *grpc.ClientConn
-	http  string
-	log   *bytes.Buffer // read only after stop
+	server *Server
+	grpc   enrichv1.EnrichServiceClient
+	admin  enrichv1.AdminServiceClient
+	conn   *grpc.ClientConn
+	http   string
+	log    *bytes.Buffer // read only after stop
 	// cancelServe begins the drain; stop also waits for its end.
 	cancelServe, stop func()
 }
@@ -84,7 +86,7 @@ func start(t *testing.T, enricher enricherFunc, change ...func(*Config, *Parts))
 		}
 	}
 	t.Cleanup(stop)
-	return &edge{grpc: enrichv1.NewEnrichServiceClient(conn), admin: enrichv1.NewAdminServiceClient(conn), conn: conn, http: "http://" + server.HTTPAddress(), log: log, cancelServe: cancel, stop: stop}
+	return &edge{server: server, grpc: enrichv1.NewEnrichServiceClient(conn), admin: enrichv1.NewAdminServiceClient(conn), conn: conn, http: "http://" + server.HTTPAddress(), log: log, cancelServe: cancel, stop: stop}
 }
 
 // post sends a body to REST and returns status, headers and body.
@@ -134,6 +136,11 @@ func classOf(err error) string {
 		return ""
 	}
 	return detail[*errdetails.ErrorInfo](err).GetMetadata()["class"]
+}
+
+// withKey shows an API key.
+func withKey(ctx context.Context, key string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "x-api-key", key)
 }
 
 // emailOf is a request for an address.
