@@ -83,12 +83,19 @@ func malformed(err error, end int, in place) *enrich.Error {
 type place struct {
 	path  string                       // names of the contract's fields, dotted
 	field protoreflect.FieldDescriptor // the last of them; nil at the top
-	rest  string                       // a name that the contract does not have
+	// element: the place is in a list's element, not the list itself.
+	element bool
+	rest    string // a name that the contract does not have
 }
 
 // placeOf resolves a JSON pointer (RFC 6901) as far as the contract has names.
 func placeOf(pointer jsontext.Pointer, message protoreflect.MessageDescriptor) (in place) {
 	for name := range pointer.Tokens() {
+		if in.field != nil && in.field.IsList() && !in.element {
+			in.path, in.element = in.path+"["+name+"]", true
+			message = in.field.Message()
+			continue
+		}
 		if message == nil {
 			break
 		}
@@ -101,7 +108,7 @@ func placeOf(pointer jsontext.Pointer, message protoreflect.MessageDescriptor) (
 			break
 		}
 		in.path = strings.TrimPrefix(in.path+"."+string(field.Name()), ".")
-		in.field, message = field, nil
+		in.field, in.element, message = field, false, nil
 		if field.Cardinality() != protoreflect.Repeated {
 			message = field.Message()
 		}
@@ -135,6 +142,9 @@ func (p place) problem(token jsontext.Token, name bool) *enrich.Error {
 		}
 	case p.field != nil && isMask(p.field) && token.Kind() == '"':
 		return badMaskText(token.String())
+	case p.field != nil && p.field.IsList() && !p.element:
+		problem.Reason = "wrong_value"
+		problem.Message = p.path + ": must be a list"
 	case p.field != nil:
 		problem.Reason = "wrong_value"
 		problem.Message = p.path + ": must be " + formOf(p.field)

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
@@ -69,20 +70,52 @@ func TestBadBodiesAreNamedWithoutRepeatingThem(t *testing.T) {
 	}
 }
 
-// FuzzBodies checks that every body that is refused is explained.
+// TestBadBatchesAreNamed does the same in a batch's list.
+func TestBadBatchesAreNamed(t *testing.T) {
+	edge := start(t, unasked(t))
+	for _, test := range []struct{ name, body, field, class string }{
+		{"a field of an element", `{"requests":[{"email":"jane"},{^"emial":"x"}]}`, "requests[1].emial", "unknown_field"},
+		{"a value of an element", `{"requests":[{"email":"jane"},{"email":^7}]}`, "requests[1].email", "wrong_value"},
+		{"an element", `{"requests":[^7]}`, "requests[0]", "wrong_value"},
+		{"no element", `{"requests":[^null]}`, "requests[0]", "wrong_value"},
+		{"no list", `{"requests":^{"email":"jane"}}`, "requests", "wrong_value"},
+		{"a mask of an element", `{"requests":[{"email":"jane","fields":^"jane@acme.example"}]}`, "fields.paths[0]", "no_path"},
+		{"a field of the batch", `{"requests":[],^"lanes":1}`, "lanes", "unknown_field"},
+		{"half a list", `{"requests":[{"email":"jane"}^`, "requests[0]", "malformed_json"},
+	} {
+		at := strings.IndexByte(test.body, '^')
+		code, _, answer := edge.ask(t, http.MethodPost, "/v1/enrich:batch", test.body[:at]+test.body[at+1:])
+		info := detail[*errdetails.ErrorInfo](failed(t, answer)).GetMetadata()
+		violations := detail[*errdetails.BadRequest](failed(t, answer)).GetFieldViolations()
+		if code != http.StatusBadRequest || len(violations) != 1 || violations[0].GetField() != test.field || info["class"] != test.class || info["offset"] != strconv.Itoa(at) || strings.Contains(string(answer), "jane") {
+			t.Errorf("%s: answered %d %s", test.name, code, answer)
+		}
+	}
+}
+
+// FuzzBodies checks that every body of every method that is refused is
+// explained, in its own terms, and that masks in snake case move nothing.
 func FuzzBodies(f *testing.F) {
-	for _, seed := range []string{`{"email":"x"}`, `{"email":"x","fields":"person_x"}`, "{\n\"lane\":\"ü\"}", `{"consent":{"x":1}}`, "", `{"a":1}{`, "\xff", `"\ud800"`} {
+	for _, seed := range []string{`{"email":"x"}`, `{"email":"x","fields":"person_x"}`, "{\n\"lane\":\"ü\"}", `{"consent":{"x":1}}`, "", `{"a":1}{`, "\xff", `"\ud800"`,
+		`{"requests":[{"email":"x"},{"emial":1}]}`, `{"correlationId":"1","request":{"fields":"a_b"}}`, `{"scope":"x","off":1}`} {
 		f.Add([]byte(seed))
 	}
+	requests := []proto.Message{&enrichv1.EnrichRequest{}, &enrichv1.BatchEnrichRequest{}, &enrichv1.StreamEnrichRequest{}, &enrichv1.SetSwitchRequest{}, &enrichv1.EraseSubjectRequest{}}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		message := &enrichv1.EnrichRequest{}
-		err := protojson.Unmarshal(body, message)
-		if err == nil {
-			return
+		camel := camelMasks(body)
+		if len(camel) != len(body) {
+			t.Fatalf("%q became %q", body, camel)
 		}
-		problem := explainBody(body, err, message.ProtoReflect().Descriptor())
-		if problem.Field == "" || problem.Reason == "" || problem.Message == "" || problem.Offset < 0 || problem.Offset > len(body) {
-			t.Errorf("explained as %+v, refused as %v", problem, err)
+		for _, request := range requests {
+			message := request.ProtoReflect().New().Interface()
+			err := protojson.Unmarshal(camel, message)
+			if err == nil {
+				continue
+			}
+			problem := explainBody(body, err, message.ProtoReflect().Descriptor())
+			if problem.Field == "" || problem.Reason == "" || problem.Message == "" || problem.Offset < 0 || problem.Offset > len(body) {
+				t.Errorf("explained as %+v, refused as %v", problem, err)
+			}
 		}
 	})
 }

@@ -498,8 +498,8 @@ type BatchEnrichRequest struct {
 	// The purpose of questions that name none.
 	Purpose string `protobuf:"bytes,4,opt,name=purpose,proto3" json:"purpose,omitempty"`
 	// Makes repeating the batch harmless, as a question's key does. The answers
-	// are kept when none of them is an error that passes with time. Questions may
-	// have keys of their own as well.
+	// are kept when none of them is an error that passes with time. It covers the
+	// questions: keys of their own then only travel to vendors.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
