@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -21,6 +22,10 @@ const fewCallers = 8
 // tripsPerLead is row R2. Quotas are local here: row R1 has theirs.
 func tripsPerLead(ctx context.Context, b *bench) (result, error) {
 	redis, err := b.redis(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	empty, _, err := holds(ctx, redis)
 	if err != nil {
 		return result{}, err
 	}
@@ -69,10 +74,30 @@ func tripsPerLead(ctx context.Context, b *bench) (result, error) {
 		return result{}, err
 	}
 	recalled, err := trips(without, func(n int64) *enrichv1.EnrichRequest { return question(n % hotLeads) })
+	if err != nil {
+		return result{}, err
+	}
+	held, keys, err := holds(ctx, redis)
 	return result{
-		value:  fmt.Sprintf("%.2f; %.2f; %.2f", memory, recalled, missed),
-		detail: fmt.Sprintf("times that Redis read from a connection; a miss asks for a person alone; %d callers", fewCallers),
+		value: fmt.Sprintf("%.2f; %.2f; %.2f", memory, recalled, missed),
+		detail: fmt.Sprintf("times that Redis read from a connection; a miss asks for a person alone; %d callers; Redis holds %d keys of %d bytes each",
+			fewCallers, keys, (held-empty)/max(keys, 1)),
 	}, err
+}
+
+// holds is what Redis keeps in memory, and how many keys.
+func holds(ctx context.Context, redis *fleet.Redis) (bytes, keys int64, err error) {
+	memory, err := redis.Info(ctx, "memory")
+	if err != nil {
+		return 0, 0, err
+	}
+	space, err := redis.Info(ctx, "keyspace")
+	if err != nil {
+		return 0, 0, err
+	}
+	_, _ = fmt.Sscanf(space["db0"], "keys=%d,", &keys) // no keys, no line
+	bytes, err = strconv.ParseInt(memory["used_memory_dataset"], 10, 64)
+	return bytes, keys, err
 }
 
 // limitingTrips is row R1: three replicas with a backlog in front of a strict
