@@ -40,6 +40,18 @@ func (s *Store) Lead(ctx context.Context, id string) (Lead, error) {
 	return lead, err
 }
 
+// LeadIn is Lead in a transaction, which keeps others from changing it.
+func (s *Store) LeadIn(ctx context.Context, tx *sql.Tx, id string) (Lead, error) {
+	found, err := s.leads(ctx, tx, `id = $1`+s.forUpdate(), id)
+	if err == nil && len(found) == 0 {
+		err = ErrUnknown
+	}
+	if err != nil {
+		return Lead{}, err
+	}
+	return found[0], nil
+}
+
 // Filter chooses leads. Its zero fields choose all.
 type Filter struct {
 	Account string
@@ -47,6 +59,8 @@ type Filter struct {
 	Lane    enrich.Lane
 	Origin  string
 	Since   time.Time // accepted at or after
+	// AcceptedBefore chooses leads accepted before that time.
+	AcceptedBefore time.Time
 	// StuckSince chooses leads in work since before that time.
 	StuckSince time.Time
 	// After is the id of the last lead of the page before.
@@ -66,6 +80,7 @@ func (s *Store) Leads(ctx context.Context, filter Filter) ([]Lead, error) {
 	w.add(`lane = `, filter.Lane, filter.Lane != "")
 	w.add(`origin = `, filter.Origin, filter.Origin != "")
 	w.add(`accepted_at >= `, millis(filter.Since), !filter.Since.IsZero())
+	w.add(`accepted_at < `, millis(filter.AcceptedBefore), !filter.AcceptedBefore.IsZero())
 	if !filter.StuckSince.IsZero() {
 		w.add(`state = 'processing' AND processing_started_at < `, millis(filter.StuckSince), true)
 	}
