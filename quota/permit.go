@@ -8,14 +8,16 @@ import (
 )
 
 // Permit is the right to make one call now. Exactly one of Settle and Return
-// ends it; what comes after the first has no effect. A permit that nobody ends
-// counts as spent, and gives its place among the calls under way back after
-// [Config.MaxCall].
+// ends it; what comes after the first has no effect. A call that began a job
+// which is charged later is ended in two parts: Free, and Settle with the charge.
+// A permit that nobody ends counts as spent, and gives its place among the calls
+// under way back after [Config.MaxCall].
 type Permit struct {
 	scheduler *scheduler
 	spent     spent
 	money     reservation
 	waited    time.Duration
+	freed     atomic.Bool // the call has ended
 	over      atomic.Bool
 }
 
@@ -32,7 +34,15 @@ func (p *Permit) Settle(charge enrich.Charge, limits []enrich.LimitState) {
 	if charge.Known {
 		p.money.settle(charge.Micros)
 	}
-	p.scheduler.settle(p.spent, limits)
+	p.Free(limits)
+}
+
+// Free ends a call that was sent but not its charge: its place among the calls
+// under way is free, its price stays reserved until Settle.
+func (p *Permit) Free(limits []enrich.LimitState) {
+	if !p.freed.Swap(true) {
+		p.scheduler.settle(p.spent, limits)
+	}
 }
 
 // Return ends a permit whose call was never sent: everything goes back.
@@ -41,5 +51,7 @@ func (p *Permit) Return() {
 		return
 	}
 	p.money.settle(0)
-	p.scheduler.putBack(p.spent)
+	if !p.freed.Swap(true) {
+		p.scheduler.putBack(p.spent)
+	}
 }

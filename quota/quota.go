@@ -29,7 +29,8 @@ type Ask struct {
 	Weight int
 	// Lane; empty: Interactive.
 	Lane enrich.Lane
-	// Entities is how many subjects the call asks for; 0: 1.
+	// Entities is how many subjects the call asks for; 0: 1; negative: none, as a
+	// poll for what was asked before.
 	Entities int
 	// Price is the most that the call may charge. It is reserved against the
 	// caps on money until the permit is settled or returned.

@@ -175,7 +175,10 @@ func (s *scheduler) demand(now time.Time, place, waiting int) demand {
 
 // class returns the class of a call.
 func (s *scheduler) class(ask Ask) *class {
-	key := classKey{ask.Operation, int64(max(ask.Entities, 1))}
+	key := classKey{ask.Operation, int64(max(ask.Entities, 0))}
+	if ask.Entities == 0 {
+		key.entities = 1
+	}
 	c := s.classes[key]
 	if c == nil {
 		if len(s.classes) >= maxClasses {

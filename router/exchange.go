@@ -167,11 +167,20 @@ func (r *ride) land(s *sent, reply providers.Reply) (wait time.Duration, goesOn 
 	s.cancel()
 	s.report(verdict)
 	endWith(s.span, "outcome", string(reply.Outcome))
-	news := r.job.book(reply.Outcome, reply.Charge)
+	first := r.job.step == nil
+	r.job.book(reply.Outcome, reply.Charge)
 	r.record(s, reply)
 	do := r.react(reply)
 	goesOn = r.apply(do, reply)
 	// Last, so that who waits for this call's place finds the provider paused.
-	s.permit.Settle(news, reply.Limits)
+	switch {
+	case !first:
+		s.permit.Settle(enrich.KnownCharge(0), reply.Limits) // the job's first permit has the money
+	case r.job.step != nil:
+		r.job.permit = s.permit
+		s.permit.Free(reply.Limits)
+	default:
+		s.permit.Settle(reply.Charge, reply.Limits)
+	}
 	return do.wait, goesOn
 }

@@ -3,6 +3,7 @@ package router
 import (
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers"
+	"github.com/enrichd/enrichd/quota"
 )
 
 // job is a look-up from its first exchange to its last.
@@ -15,8 +16,9 @@ type job struct {
 	// that nobody can say what it charged in all.
 	charged enrich.Micros
 	unknown bool
-	// booked is what the quota takes as spent for it.
-	booked enrich.Micros
+	// permit of the first exchange, which has the price reserved while the job is
+	// pending; nil before.
+	permit *quota.Permit
 }
 
 // asked is what a job under way was asked for; 0 when none is under way.
@@ -35,32 +37,27 @@ func (j *job) operation(c *call) string {
 	return j.step.Operation
 }
 
-// book takes in an exchange's charge and returns what of it is news to the
-// quota, which reserves the price for the first exchange and keeps it when it
-// does not learn the charge. A pending job is charged when it ends.
-func (j *job) book(outcome enrich.Outcome, charge enrich.Charge) enrich.Charge {
-	first := j.step == nil
+// book takes in what an exchange charged. A pending job is charged when it ends.
+func (j *job) book(outcome enrich.Outcome, charge enrich.Charge) {
 	switch {
 	case charge.Known:
 		j.charged += charge.Micros
 	case outcome != enrich.Pending:
 		j.unknown = true
 	}
-	if first {
-		if charge.Known {
-			j.booked += charge.Micros
-		} else {
-			j.booked += j.price
-		}
-		return charge
+}
+
+// settle tells the quota what a job of several exchanges charged in all: what its
+// price was reserved for. If nobody knows, at least the price is spent.
+func (j *job) settle() {
+	if j.permit == nil {
+		return
 	}
-	total := j.charged
-	if j.unknown {
-		total = max(total, j.price)
+	charge := j.charge()
+	if j.charged > j.price {
+		charge = enrich.KnownCharge(j.charged)
 	}
-	news := max(total-j.booked, 0)
-	j.booked += news
-	return enrich.KnownCharge(news)
+	j.permit.Settle(charge, nil)
 }
 
 // charge is what the job charged in all.

@@ -283,8 +283,10 @@ func (r *ride) leave(do reaction) {
 	r.end()
 }
 
-// end closes the look-up: what it did not charge goes back to the purse.
+// end closes the look-up: what it did not charge goes back to the purse and the
+// caps.
 func (r *ride) end() {
+	r.job.settle()
 	r.ask.Purse.Settle(r.job.price, r.job.charge())
 	r.job = job{}
 }

@@ -176,7 +176,8 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 }
 
 // quotaAsk is the call's next exchange as limits count it. A look-up pays with
-// its first.
+// its first; between two exchanges it holds no place among the calls under way,
+// while its money stays reserved.
 func (w *walk) quotaAsk(p *progress) quota.Ask {
 	ask := quota.Ask{
 		Provider:  p.call.name,
@@ -185,8 +186,11 @@ func (w *walk) quotaAsk(p *progress) quota.Ask {
 		Weight:    w.ask.Account.Weight,
 		Lane:      w.ask.Lane,
 	}
-	if p.job.step == nil {
+	switch step := p.job.step; {
+	case step == nil:
 		ask.Price = max(p.job.price, p.call.price)
+	case step.Poll:
+		ask.Entities = -1 // what it asks for was counted when it was submitted
 	}
 	return ask
 }
