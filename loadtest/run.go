@@ -28,6 +28,7 @@ type runCommand struct {
 	Out       string        `default:"loadtest-reports" help:"Folder for reports."`
 	Length    time.Duration `help:"Another length; events keep their times." placeholder:"DURATION"`
 	Binary    string        `type:"existingfile" help:"An enrichd to test. Default: one built from these sources." placeholder:"FILE"`
+	Keep      string        `help:"Keep the replicas' configurations and logs in this folder." placeholder:"FOLDER"`
 	Really    bool          `help:"Ask the service that the scenario's target names. Without it only what would be done is said."`
 	Public    []string      `help:"Hosts outside this machine and private networks that may be asked, by name." placeholder:"HOST"`
 }
@@ -102,7 +103,7 @@ func (c *runCommand) build(ctx context.Context, all []*scenario.Scenario) (binar
 
 // one runs a scenario and keeps its report.
 func (c *runCommand) one(ctx context.Context, s *scenario.Scenario, binary string) (bool, error) {
-	options := trial.Options{Binary: binary}
+	options := trial.Options{Binary: binary, Keep: c.Keep}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		options.Progress = os.Stderr
 	}

@@ -118,11 +118,15 @@ func (c *caller) ask(ctx context.Context, began time.Time) {
 	case <-ctx.Done():
 		return
 	}
+	// What has been asked by Until is waited for until the load ends.
 	asking, cancel := context.WithDeadline(ctx, began.Add(c.Until))
 	defer cancel()
+	calls, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	defer context.AfterFunc(ctx, end)()
 	if c.Rate == 0 {
 		drive.Closed(asking, c.Workers, func(context.Context, int64) bool {
-			return c.one(ctx, c.exchange.Add(1)-1, time.Time{})
+			return c.one(calls, c.exchange.Add(1)-1, time.Time{})
 		})
 		return
 	}
@@ -133,7 +137,7 @@ func (c *caller) ask(ctx context.Context, began time.Time) {
 		var over atomic.Bool
 		for i := range c.Clump {
 			clump.Go(func() {
-				if !c.one(ctx, n*int64(c.Clump)+int64(i), intended) {
+				if !c.one(calls, n*int64(c.Clump)+int64(i), intended) {
 					over.Store(true)
 				}
 			})

@@ -22,6 +22,9 @@ import (
 type Options struct {
 	// Binary of enrichd; empty: it is built.
 	Binary string
+	// Keep is a folder for the replicas' configurations and logs; empty: they are
+	// removed.
+	Keep string
 	// Progress gets a line that is written anew every second; nil: nobody.
 	Progress io.Writer
 }
@@ -47,11 +50,16 @@ type trial struct {
 // Run runs the scenario and ends all that it started. An error means that there
 // is no evidence.
 func Run(ctx context.Context, s *scenario.Scenario, options Options) (*judge.Report, error) {
-	dir, err := os.MkdirTemp("", "loadtest")
-	if err != nil {
+	dir := options.Keep
+	var err error
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "loadtest"); err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+	} else if err = os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
 	t := &trial{Scenario: s, dir: dir, keys: map[string]string{}, quotas: map[string][]judge.Quota{}}
 	defer t.stop()
 	if s.Target == nil {
