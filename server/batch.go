@@ -55,6 +55,8 @@ func (s *Server) answerBatch(ctx context.Context, call *call, message *enrichv1.
 	b := &batch{server: s, call: call, ctx: ctx, began: time.Now(), results: make([]*enrichv1.EnrichResult, len(message.GetRequests()))}
 	requests := make([]enrich.Request, 0, len(b.results))
 	places := make([]int, 0, len(b.results))
+	recitals := make([]enrich.Recital, 0, len(b.results))
+	var response *enrichv1.EnrichResponse
 	type keyed struct {
 		place   int
 		request enrich.Request
@@ -69,7 +71,14 @@ func (s *Server) answerBatch(ctx context.Context, call *call, message *enrichv1.
 		case item.GetIdempotencyKey() != "" && message.GetIdempotencyKey() == "":
 			once = append(once, keyed{i, request})
 		default:
-			requests, places = append(requests, request), append(places, i)
+			var recital enrich.Recital
+			if message.GetIdempotencyKey() == "" { // else the subjects must be known
+				if response, recital = s.recite(ctx, call, &request); response != nil {
+					b.recited(i, response)
+					continue
+				}
+			}
+			requests, places, recitals = append(requests, request), append(places, i), append(recitals, recital)
 		}
 	}
 	var asking errgroup.Group
@@ -89,7 +98,7 @@ func (s *Server) answerBatch(ctx context.Context, call *call, message *enrichv1.
 				b.fail(places[i], err)
 				return
 			}
-			b.found(places[i], &answer)
+			b.found(places[i], &answer, &recitals[i])
 		})
 	}
 	_ = asking.Wait()
@@ -118,8 +127,18 @@ func (s *Server) readItem(item *enrichv1.EnrichRequest, message *enrichv1.BatchE
 	return request, err
 }
 
-func (b *batch) found(place int, answer *enrich.Answer) {
-	b.results[place] = &enrichv1.EnrichResult{Result: &enrichv1.EnrichResult_Response{Response: writeAnswer(*answer)}}
+// recited notes an answer that was rendered before.
+func (b *batch) recited(place int, response *enrichv1.EnrichResponse) {
+	b.results[place] = &enrichv1.EnrichResult{Result: &enrichv1.EnrichResult_Response{Response: response}}
+	source := string(enrich.MemoryTier)
+	b.call.source = slower(b.call.source, source)
+	b.server.leaveItem(b.call, codes.OK, source, b.began)
+}
+
+func (b *batch) found(place int, answer *enrich.Answer, recital *enrich.Recital) {
+	response := writeAnswer(*answer)
+	b.server.keep(b.ctx, b.call, recital, answer, response)
+	b.results[place] = &enrichv1.EnrichResult{Result: &enrichv1.EnrichResult_Response{Response: response}}
 	b.subjects = subjectsOf(b.subjects, answer)
 	source := sourceOf(answer)
 	b.call.source = slower(b.call.source, source)

@@ -25,6 +25,10 @@ type call struct {
 	rate   standing
 	// counted: the request is one of those under way.
 	counted bool
+	// rest: the request came over REST.
+	rest bool
+	// recited is the JSON that answers it, if it was made before.
+	recited []byte
 	// key is REST's Idempotency-Key; gRPC has it in the message.
 	key string
 	// code is what REST answered; gRPC's is in the error.

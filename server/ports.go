@@ -13,6 +13,7 @@ import (
 // values do nothing.
 type Parts struct {
 	Enricher Enricher
+	Reciter  Reciter
 	// Accounts tells who asks. Nil: the service is open, everybody is the one
 	// account "open", an operator too, and the listeners are for this machine
 	// unless Config.AllowRemote is set.
@@ -29,6 +30,9 @@ type Parts struct {
 func (p Parts) withDefaults() Parts {
 	if p.Accounts == nil {
 		p.Accounts = everybody{}
+	}
+	if p.Reciter == nil {
+		p.Reciter = noReciter{}
 	}
 	if p.Repeats == nil {
 		p.Repeats = noRepeats{}

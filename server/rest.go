@@ -24,6 +24,7 @@ func (s *Server) newREST() (*http.Server, error) {
 			UnmarshalOptions: protojson.UnmarshalOptions{DiscardUnknown: false},
 		}}),
 		runtime.WithErrorHandler(s.writeGatewayError),
+		runtime.WithForwardResponseRewriter(rewriteRecited),
 		// Headers are read by the edge alone.
 		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		// A method is what the request line says, for forms too.
@@ -55,6 +56,7 @@ func (s *Server) edge(contract http.Handler) http.Handler {
 	pages := s.pages()
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		ctx, call := begin(r.Context())
+		call.rest = true
 		page := pages[r.URL.Path]
 		if page == nil {
 			ctx = call.traced(ctx, propagation.HeaderCarrier(r.Header))

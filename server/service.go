@@ -43,9 +43,15 @@ func (s *Server) answer(ctx context.Context, call *call, message *enrichv1.Enric
 	if message.GetIdempotencyKey() != "" {
 		return s.answerOnce(ctx, call, message, request)
 	}
+	response, recital := s.recite(ctx, call, &request)
+	if response != nil {
+		return response, string(enrich.MemoryTier), nil
+	}
 	answer, err := s.parts.Enricher.Enrich(ctx, request)
 	if err != nil {
 		return nil, sourceNone, err
 	}
-	return writeAnswer(answer), sourceOf(&answer), nil
+	response = writeAnswer(answer)
+	s.keep(ctx, call, &recital, &answer, response)
+	return response, sourceOf(&answer), nil
 }

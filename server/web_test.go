@@ -224,6 +224,31 @@ func TestOpenAPIKnowsEveryRoute(t *testing.T) {
 	}
 }
 
+// TestOpenAPIRefersToWhatIsThere follows every reference in the document, and
+// compares the one message that is written by hand with the contract's.
+func TestOpenAPIRefersToWhatIsThere(t *testing.T) {
+	var document struct {
+		Components struct {
+			Schemas map[string]struct{ Properties map[string]any }
+		}
+	}
+	if err := json.Unmarshal(enrichv1.OpenAPI(), &document); err != nil {
+		t.Fatal(err)
+	}
+	references := regexp.MustCompile(`"#/components/schemas/([^"]+)"`).FindAllSubmatch(enrichv1.OpenAPI(), -1)
+	for _, reference := range references {
+		if _, there := document.Components.Schemas[string(reference[1])]; !there {
+			t.Errorf("%s is referred to and not there", reference[1])
+		}
+	}
+	written, fields := document.Components.Schemas["enrich.v1.StreamEnrichRequest"].Properties, (&enrichv1.StreamEnrichRequest{}).ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		if _, there := written[fields.Get(i).JSONName()]; !there || len(written) != fields.Len() {
+			t.Errorf("the document's StreamEnrichRequest has %v", written)
+		}
+	}
+}
+
 // TestDocsWorkOffline looks for anything that the page would fetch elsewhere.
 func TestDocsWorkOffline(t *testing.T) {
 	edge := start(t, answered)
