@@ -38,7 +38,9 @@ var mayImport = map[string][]string{
 	"idempotency": {"email", "enrich", "redisconn"},
 	"ledger":      {"enrich", "email", "proto"},
 	"jobs":        {"enrich", "email", "ledger", "sinks"},
+	"intake":      {"enrich", "jobs", "ledger", "sinks"},
 	"sinks":       {},
+	"deadletter":  {"enrich", "ledger"},
 	"privacy":     {"email", "enrich", "redisconn"},
 	"telemetry":   {"enrich", "cache", "quota", "router"},
 	"app":         anything,
@@ -50,19 +52,20 @@ var mayImport = map[string][]string{
 // onlyIn says in which folders a library may be used, so that it can be
 // replaced in one place.
 var onlyIn = map[string][]string{
-	"google.golang.org/grpc":            {"server", "proto", "cmd", "examples", "loadtest"},
-	"github.com/dgraph-io/ristretto/v2": {"cache"},
-	"github.com/redis/go-redis/v9":      {"cache", "quota", "redisconn", "privacy", "idempotency"},
-	"golang.org/x/time/rate":            {"quota", "loadtest"},
-	"github.com/sony/gobreaker/v2":      {"router", "cache", "sinks"},
-	"github.com/fsnotify/fsnotify":      {"config"},
-	"github.com/prometheus":             {"telemetry"},
-	"go.opentelemetry.io/otel/sdk":      {"telemetry"},
-	"github.com/riverqueue/river":       {"jobs"},
-	"github.com/pressly/goose/v3":       {"ledger"},
-	"modernc.org/sqlite":                {"ledger"},
-	"github.com/jackc/pgx/v5":           {"ledger"},
-	"testing":                           {"cache/redistest", "ledger/pgtest"},
+	"google.golang.org/grpc":                   {"server", "proto", "cmd", "examples", "loadtest"},
+	"github.com/dgraph-io/ristretto/v2":        {"cache"},
+	"github.com/redis/go-redis/v9":             {"cache", "quota", "redisconn", "privacy", "idempotency"},
+	"golang.org/x/time/rate":                   {"quota", "loadtest"},
+	"github.com/sony/gobreaker/v2":             {"router", "cache", "sinks"},
+	"github.com/fsnotify/fsnotify":             {"config"},
+	"github.com/prometheus":                    {"telemetry"},
+	"go.opentelemetry.io/otel/sdk":             {"telemetry"},
+	"github.com/riverqueue/river":              {"jobs"},
+	"github.com/pressly/goose/v3":              {"ledger"},
+	"modernc.org/sqlite":                       {"ledger"},
+	"github.com/jackc/pgx/v5":                  {"ledger"},
+	"github.com/santhosh-tekuri/jsonschema/v6": {"intake"},
+	"testing": {"cache/redistest", "ledger/pgtest"},
 }
 
 // source is one parsed file of the repository.

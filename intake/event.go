@@ -1,0 +1,164 @@
+// Package intake reads what others send: events of captured leads with their
+// signatures, and files of leads. What cannot be read is refused with a cause
+// and a position, never with the value.
+package intake
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/jobs"
+	"github.com/enrichd/enrichd/ledger"
+)
+
+// Schema is the JSON Schema of LeadCaptured events, as it is published.
+//
+//go:embed leadcaptured.schema.json
+var Schema []byte
+
+const (
+	// MostOfEvent is the most bytes of an event.
+	MostOfEvent = 64 << 10
+	// aheadAtMost is how far an event's clock may be ahead of ours.
+	aheadAtMost = 5 * time.Minute
+)
+
+// Cause is one reason to refuse an event.
+type Cause struct {
+	// Pointer to the place (RFC 6901); empty: the event itself.
+	Pointer string
+	// Code is the schema's keyword that it breaks, or "not_json", "too_large",
+	// "future".
+	Code string
+}
+
+// RefusedError is an event of the wrong shape. It holds nothing of the event.
+type RefusedError struct{ Causes []Cause }
+
+// Error lists codes and places.
+func (e *RefusedError) Error() string {
+	texts := make([]string, len(e.Causes))
+	for i, cause := range e.Causes {
+		texts[i] = cause.Code + " at " + cmp.Or(cause.Pointer, "/")
+	}
+	return "intake: refused: " + strings.Join(texts, ", ")
+}
+
+// Event is a LeadCaptured event.
+type Event struct {
+	ID         string          `json:"eventId"`
+	CapturedAt time.Time       `json:"capturedAt"`
+	Contact    json.RawMessage `json:"contact"`
+	UTM        json.RawMessage `json:"utm,omitempty"`
+	Page       string          `json:"page,omitempty"`
+
+	email string
+}
+
+// compiled is the schema with formats asserted.
+var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
+	if err != nil {
+		return nil, err
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	const name = "lead-captured.json"
+	if err := compiler.AddResource(name, document); err != nil {
+		return nil, err
+	}
+	return compiler.Compile(name)
+})
+
+// ParseEvent checks an event against the schema and reads it. The error is a
+// *RefusedError.
+func ParseEvent(body []byte, now time.Time) (Event, error) {
+	refuse := func(causes ...Cause) (Event, error) { return Event{}, &RefusedError{Causes: causes} }
+	if len(body) > MostOfEvent {
+		return refuse(Cause{Code: "too_large"})
+	}
+	schema, err := compiled()
+	if err != nil {
+		return Event{}, fmt.Errorf("intake: schema: %w", err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return refuse(Cause{Code: "not_json"})
+	}
+	var invalid *jsonschema.ValidationError
+	if err := schema.Validate(document); errors.As(err, &invalid) {
+		return refuse(causes(invalid)...)
+	} else if err != nil {
+		return Event{}, fmt.Errorf("intake: schema: %w", err)
+	}
+	var event Event
+	var contact struct{ Email string }
+	if json.Unmarshal(body, &event) != nil || json.Unmarshal(event.Contact, &contact) != nil {
+		return refuse(Cause{Code: "not_json"})
+	}
+	if event.CapturedAt.After(now.Add(aheadAtMost)) {
+		return refuse(Cause{Pointer: "/capturedAt", Code: "future"})
+	}
+	event.email = contact.Email
+	return event, nil
+}
+
+// causes are the leaves of a validation error, sorted and once each. Names in
+// places are the schema's own: unknown ones are told by their parent.
+func causes(invalid *jsonschema.ValidationError) (all []Cause) {
+	if len(invalid.Causes) == 0 {
+		cause := Cause{Code: "invalid"}
+		for _, name := range invalid.InstanceLocation {
+			cause.Pointer += "/" + name
+		}
+		if path := invalid.ErrorKind.KeywordPath(); len(path) > 0 {
+			cause.Code = path[len(path)-1]
+		}
+		return []Cause{cause}
+	}
+	for _, inner := range invalid.Causes {
+		all = append(all, causes(inner)...)
+	}
+	slices.SortFunc(all, func(a, b Cause) int { return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code)) })
+	return slices.Compact(all)
+}
+
+// Acceptor accepts leads in a transaction; jobs.Engine does.
+type Acceptor interface {
+	SubmitIn(ctx context.Context, tx *sql.Tx, account enrich.Account, leads []jobs.Lead) ([]jobs.Result, error)
+}
+
+// Accept writes an event's lead down. An event that came before adds nothing:
+// deliveries may repeat and come in any order. It returns when all lies on the
+// disk.
+func (e Event) Accept(ctx context.Context, store *ledger.Store, acceptor Acceptor, account enrich.Account) (result jobs.Result, err error) {
+	kept, err := json.Marshal(e)
+	if err != nil {
+		return jobs.Result{}, fmt.Errorf("intake: event: %w", err)
+	}
+	err = store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		results, err := acceptor.SubmitIn(ctx, tx, account, []jobs.Lead{{Email: e.email, At: e.CapturedAt, Contact: kept, Lane: enrich.Interactive, Origin: "event"}})
+		if err != nil {
+			return err
+		}
+		if result = results[0]; result.Refused != nil {
+			return nil
+		}
+		_, err = store.Received(ctx, tx, account.Name, e.ID, result.Receipt.ID)
+		return err
+	})
+	return result, err
+}

@@ -1,0 +1,137 @@
+package intake
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/jobs"
+	"github.com/enrichd/enrichd/ledger"
+)
+
+// Importer reads files of leads into the ledger.
+type Importer struct {
+	Store    *ledger.Store
+	Acceptor Acceptor
+}
+
+// Options say how a file is read and what is wanted of its leads. They are part
+// of what makes two imports the same.
+type Options struct {
+	// Column of the e-mail addresses; empty: one with a usual name.
+	Column string
+	Lane   enrich.Lane // empty: bulk
+	Want   ledger.Want
+}
+
+// Import reads a file to its end and returns the import. The same file with the
+// same options is the same import: one that was read does nothing, one that was
+// interrupted goes on where it stopped. A file that cannot be read at all is an
+// *UnreadableError, and nothing of it is accepted.
+func (i *Importer) Import(ctx context.Context, account enrich.Account, file io.ReadSeeker, options Options) (ledger.Import, error) {
+	if options.Lane == "" {
+		options.Lane = enrich.Bulk
+	}
+	digest, err := digestOf(file, options)
+	if err != nil {
+		return ledger.Import{}, err
+	}
+	table, err := NewTable(file, options.Column)
+	if err != nil {
+		return ledger.Import{}, err
+	}
+	imported, err := i.Store.BeginImport(ctx, account.Name, digest)
+	if err != nil || !imported.FinishedAt.IsZero() {
+		return imported, err
+	}
+	for range imported.NextRow {
+		if _, err := table.Next(); err != nil {
+			return imported, fmt.Errorf("intake: import: %w", err)
+		}
+	}
+	next := imported.NextRow
+	for finished := false; !finished; {
+		rows, err := page(table)
+		if finished = errors.Is(err, io.EOF); err != nil && !finished {
+			return imported, fmt.Errorf("intake: import: %w", err)
+		}
+		if err := i.accept(ctx, account, imported.ID, next, rows, finished, options); err != nil {
+			return imported, err
+		}
+		next += int64(len(rows))
+	}
+	return i.Store.Import(ctx, imported.ID)
+}
+
+// page reads the next rows. The error is io.EOF with the last ones.
+func page(table *Table) (rows []Row, err error) {
+	for len(rows) < ledger.MostAccepted {
+		row, err := table.Next()
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// accept writes one page down: its leads and what became of its rows, in one
+// transaction.
+func (i *Importer) accept(ctx context.Context, account enrich.Account, id string, from int64, rows []Row, finished bool, options Options) error {
+	err := i.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		statuses := make([]ledger.Row, len(rows))
+		var leads []jobs.Lead
+		var at []int
+		for n, row := range rows {
+			if statuses[n] = (ledger.Row{Line: row.Line, Status: ledger.RowRefused, Reason: row.Refused}); row.Refused != "" {
+				continue
+			}
+			leads = append(leads, jobs.Lead{Email: row.Email, Lane: options.Lane, Want: options.Want, Origin: id})
+			at = append(at, n)
+		}
+		results, err := i.Acceptor.SubmitIn(ctx, tx, account, leads)
+		if err != nil {
+			return err
+		}
+		for n, result := range results {
+			status := &statuses[at[n]]
+			switch {
+			case result.Refused != nil:
+				status.Reason = result.Refused.Reason
+			case result.Receipt.New:
+				status.Status, status.Lead = ledger.RowAccepted, result.Receipt.ID
+			default:
+				status.Status, status.Lead = ledger.RowRepeated, result.Receipt.ID
+			}
+		}
+		return i.Store.AdvanceImport(ctx, tx, id, from, statuses, finished)
+	})
+	if err != nil {
+		return &enrich.Error{Kind: enrich.Unavailable, Message: "the import cannot go on at the moment; send the file again to resume it", Cause: err}
+	}
+	return nil
+}
+
+// digestOf is of the content and the options. It leaves the file at its
+// beginning.
+func digestOf(file io.ReadSeeker, options Options) (string, error) {
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", fmt.Errorf("intake: import: %w", err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return "", fmt.Errorf("intake: import: %w", err)
+	}
+	chosen, err := json.Marshal(options)
+	if err != nil {
+		return "", fmt.Errorf("intake: import: %w", err)
+	}
+	hash.Write(chosen)
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
