@@ -132,7 +132,7 @@ func (e *edge) askTLS(t *testing.T, config *tls.Config, key string) (overGRPC co
 	defer conn.Close()
 	ctx := t.Context()
 	if key != "" {
-		ctx = withKey(ctx, key)
+		ctx = showing(ctx, key)
 	}
 	_, err = enrichv1.NewEnrichServiceClient(conn).Enrich(ctx, emailOf("x"))
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}
@@ -201,7 +201,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 	}
 	defer conn.Close()
 	standing := enrichv1.NewEnrichServiceClient(conn)
-	stream := openStream(t, withKey(t.Context(), "sales-key"), standing)
+	stream := openStream(t, showing(t.Context(), "sales-key"), standing)
 	_, _, first := edge.askTLS(t, ours.trusting(), "sales-key")
 
 	ours.serverPair(folder)

@@ -138,8 +138,8 @@ func classOf(err error) string {
 	return detail[*errdetails.ErrorInfo](err).GetMetadata()["class"]
 }
 
-// withKey shows an API key.
-func withKey(ctx context.Context, key string) context.Context {
+// showing shows an API key.
+func showing(ctx context.Context, key string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "x-api-key", key)
 }
 

@@ -152,7 +152,7 @@ func TestOperatorsNeedTheirScope(t *testing.T) {
 			continue
 		}
 		for key, want := range map[string]codes.Code{"sales-key": codes.PermissionDenied, "admin-key": codes.OK, "": codes.Unauthenticated} {
-			ctx := withKey(t.Context(), key)
+			ctx := showing(t.Context(), key)
 			err := edge.conn.Invoke(ctx, name, &enrichv1.ListProvidersRequest{}, &enrichv1.ListProvidersResponse{})
 			got := status.Code(err)
 			if got == codes.InvalidArgument || got == codes.FailedPrecondition {
@@ -192,6 +192,6 @@ func BenchmarkAuthentication(b *testing.B) {
 // rateTrailers are the RateLimit fields of a gRPC answer.
 func rateTrailers(ctx context.Context, edge *edge, message *enrichv1.EnrichRequest) (metadata.MD, error) {
 	var trailer metadata.MD
-	_, err := edge.grpc.Enrich(withKey(ctx, "sales-key"), message, grpc.Trailer(&trailer))
+	_, err := edge.grpc.Enrich(showing(ctx, "sales-key"), message, grpc.Trailer(&trailer))
 	return trailer, err
 }

@@ -93,9 +93,10 @@ func (everybody) ByName(string) (Caller, bool) { return Caller{}, false }
 type Repeats interface {
 	// Do returns the answer kept under an account's key; without one it calls
 	// work and keeps the answer for the day, unless work fails. Of several at once
-	// one works and the others wait for it. Subjects are those the answer tells
-	// of: whoever forgets one of them forgets the answer. A key that was used
-	// with another fingerprint is an [enrich.Error].
+	// one works, in its own goroutine, and the others wait for it and share its
+	// error. Subjects are those the answer tells of: whoever erases one of them
+	// drops the answer. A key that was used with another fingerprint is an
+	// [enrich.Error] with [enrich.ReasonKeyReused].
 	Do(ctx context.Context, account, key string, fingerprint [32]byte,
 		work func(context.Context) (answer []byte, subjects []email.Key, err error)) (answer []byte, err error)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -45,24 +46,27 @@ func (s *Server) answerOnce(ctx context.Context, call *call, message *enrichv1.E
 	if err != nil {
 		return nil, sourceNone, err
 	}
-	response, source := &enrichv1.EnrichResponse{}, sourceRepeat
+	var worked *enrichv1.EnrichResponse
+	var own []byte
+	var source string
 	wire, err := s.parts.Repeats.Do(ctx, call.caller.Account.Name, "Enrich:"+message.GetIdempotencyKey(), print,
 		func(ctx context.Context) ([]byte, []email.Key, error) {
 			answer, err := s.parts.Enricher.Enrich(ctx, request)
 			if err != nil {
 				return nil, nil, err
 			}
-			response, source = writeAnswer(answer), sourceOf(&answer)
-			wire, err := proto.Marshal(response)
-			return wire, subjectsOf(nil, &answer), err
+			worked, source = writeAnswer(answer), sourceOf(&answer)
+			own, err = proto.Marshal(worked)
+			return own, subjectsOf(nil, &answer), err
 		})
 	switch {
 	case err != nil:
 		return nil, sourceNone, err
-	case source == sourceRepeat:
-		err = proto.Unmarshal(wire, response)
+	case worked != nil && bytes.Equal(wire, own):
+		return worked, source, nil
 	}
-	return response, source, err
+	response := &enrichv1.EnrichResponse{}
+	return response, sourceRepeat, proto.Unmarshal(wire, response)
 }
 
 // subjectsOf adds the subjects that an answer tells of.
@@ -86,28 +90,32 @@ func (s *Server) answerBatchOnce(ctx context.Context, call *call, message *enric
 	if err != nil {
 		return nil, err
 	}
-	var response *enrichv1.BatchEnrichResponse
+	var worked *enrichv1.BatchEnrichResponse
+	var own []byte
 	wire, err := s.parts.Repeats.Do(ctx, call.caller.Account.Name, "BatchEnrich:"+message.GetIdempotencyKey(), print,
-		func(ctx context.Context) ([]byte, []email.Key, error) {
-			var subjects []email.Key
-			response, subjects = s.answerBatch(ctx, call, message)
-			for _, result := range response.GetResults() {
+		func(ctx context.Context) (_ []byte, subjects []email.Key, err error) {
+			worked, subjects = s.answerBatch(ctx, call, message)
+			for _, result := range worked.GetResults() {
 				if passes(codes.Code(result.GetError().GetCode())) {
 					return nil, nil, errPasses
 				}
 			}
-			wire, err := proto.Marshal(response)
-			return wire, subjects, err
+			own, err = proto.Marshal(worked)
+			return own, subjects, err
 		})
 	switch {
-	case errors.Is(err, errPasses) && response != nil:
-		return response, nil
+	case errors.Is(err, errPasses) && worked == nil: // another's, for whom this one waited
+		worked, _ = s.answerBatch(ctx, call, message)
+		return worked, nil
+	case errors.Is(err, errPasses):
+		return worked, nil
 	case err != nil:
 		return nil, err
-	case response != nil:
-		return response, nil
+	case worked != nil && bytes.Equal(wire, own):
+		return worked, nil
 	}
-	response, call.source = &enrichv1.BatchEnrichResponse{}, sourceRepeat
+	call.source = sourceRepeat
+	response := &enrichv1.BatchEnrichResponse{}
 	return response, proto.Unmarshal(wire, response)
 }
 

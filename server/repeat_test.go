@@ -103,6 +103,38 @@ func TestABatchIsKeptWhenNothingInItPasses(t *testing.T) {
 	}
 }
 
+// elsewhere is a Repeats for which somebody else was first.
+type elsewhere struct {
+	answer []byte
+	err    error
+	works  bool // the work is done all the same
+}
+
+func (e elsewhere) Do(ctx context.Context, _, _ string, _ [32]byte, work func(context.Context) ([]byte, []email.Key, error)) ([]byte, error) {
+	if e.works {
+		_, _, _ = work(ctx)
+	}
+	return e.answer, e.err
+}
+
+// TestAnswersOfElsewhereWin has the same request answered by another replica, or
+// by another caller, whose batch was not kept.
+func TestAnswersOfElsewhereWin(t *testing.T) {
+	wire, _ := proto.Marshal(&enrichv1.EnrichResponse{IdempotencyKey: "theirs"})
+	request, batch := emailOf("ours"), batchOf("ours")
+	request.IdempotencyKey, batch.IdempotencyKey = "k", "k"
+	for _, works := range []bool{false, true} {
+		edge := start(t, echo, func(_ *Config, parts *Parts) { parts.Repeats = elsewhere{answer: wire, works: works} })
+		if answer, err := edge.grpc.Enrich(t.Context(), request); err != nil || answer.GetIdempotencyKey() != "theirs" {
+			t.Errorf("%v, %v", answer, err)
+		}
+		edge = start(t, echo, func(_ *Config, parts *Parts) { parts.Repeats = elsewhere{err: errPasses, works: works} })
+		if answer, err := edge.grpc.BatchEnrich(t.Context(), batch); err != nil || answer.GetResults()[0].GetResponse().GetIdempotencyKey() != "ours" {
+			t.Errorf("%v, %v", answer, err)
+		}
+	}
+}
+
 func TestIdempotencyHeader(t *testing.T) {
 	edge := start(t, answered)
 	for _, test := range []struct {
