@@ -23,7 +23,7 @@ func (s *Store) Accept(ctx context.Context, tx *sql.Tx, account string, submissi
 	}
 	distinct, at := mergeKeys(submissions)
 	now := time.Now()
-	receipts, err := insertLeads(ctx, tx, account, distinct, now)
+	receipts, err := s.insertLeads(ctx, tx, account, distinct, now)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: accept: %w", err)
 	}
@@ -72,7 +72,7 @@ func mergeKeys(submissions []Submission) (distinct []Submission, at []int) {
 
 // insertLeads inserts what is not known and returns receipts, without an ID for
 // what is.
-func insertLeads(ctx context.Context, tx *sql.Tx, account string, submissions []Submission, now time.Time) ([]Receipt, error) {
+func (s *Store) insertLeads(ctx context.Context, tx *sql.Tx, account string, submissions []Submission, now time.Time) ([]Receipt, error) {
 	if len(submissions) == 0 {
 		return nil, nil
 	}
@@ -100,7 +100,7 @@ func insertLeads(ctx context.Context, tx *sql.Tx, account string, submissions []
 		index[id] = i
 	}
 	rows, err := tx.QueryContext(ctx, `INSERT INTO leads (id, account, idem_key, subject, company, lane, origin, turn, queued,
-		accepted_at, deadline_at, request, email) VALUES `+values(len(submissions), columns)+`
+		accepted_at, deadline_at, request, email) VALUES `+s.values(len(submissions), columns)+`
 		ON CONFLICT (account, idem_key) DO NOTHING RETURNING id`, args...)
 	if err != nil {
 		return nil, err

@@ -6,8 +6,9 @@ import (
 )
 
 // values writes the VALUES list of a statement that inserts many rows at once:
-// ($1,$2),($3,$4).
-func values(rows, columns int) string {
+// ($1,$2),($3,$4). SQLite looks every name up among all before it, so there the
+// arguments have none: (?,?),(?,?).
+func (s *Store) values(rows, columns int) string {
 	var b strings.Builder
 	n := 0
 	for row := range rows {
@@ -19,7 +20,10 @@ func values(rows, columns int) string {
 			if column > 0 {
 				b.WriteByte(',')
 			}
-			n++
+			if n++; s.sqlite {
+				b.WriteByte('?')
+				continue
+			}
 			b.WriteByte('$')
 			b.WriteString(strconv.Itoa(n))
 		}

@@ -59,7 +59,7 @@ func (s *Store) Note(ctx context.Context, tx *sql.Tx, events ...Event) error {
 		of[event.Subject] = append(of[event.Subject], event)
 	}
 	slices.Sort(subjects)
-	ends, err := moveEnds(ctx, tx, subjects, of)
+	ends, err := s.moveEnds(ctx, tx, subjects, of)
 	if err != nil {
 		return fmt.Errorf("ledger: timeline: %w", err)
 	}
@@ -81,7 +81,7 @@ func (s *Store) Note(ctx context.Context, tx *sql.Tx, events ...Event) error {
 		}
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO timeline (subject, slot, seq, at, kind, account, lead, detail) VALUES `+
-		values(len(args)/columns, columns)+` ON CONFLICT (subject, slot) DO UPDATE SET seq = excluded.seq, at = excluded.at,
+		s.values(len(args)/columns, columns)+` ON CONFLICT (subject, slot) DO UPDATE SET seq = excluded.seq, at = excluded.at,
 		kind = excluded.kind, account = excluded.account, lead = excluded.lead, detail = excluded.detail`, args...)
 	if err != nil {
 		return fmt.Errorf("ledger: timeline: %w", err)
@@ -90,12 +90,12 @@ func (s *Store) Note(ctx context.Context, tx *sql.Tx, events ...Event) error {
 }
 
 // moveEnds returns the last number of each subject after its new events.
-func moveEnds(ctx context.Context, tx *sql.Tx, subjects []string, of map[string][]Event) (map[string]int64, error) {
+func (s *Store) moveEnds(ctx context.Context, tx *sql.Tx, subjects []string, of map[string][]Event) (map[string]int64, error) {
 	var args []any
 	for _, subject := range subjects {
 		args = append(args, subject, len(of[subject]))
 	}
-	rows, err := tx.QueryContext(ctx, `INSERT INTO timeline_ends (subject, seq) VALUES `+values(len(subjects), 2)+`
+	rows, err := tx.QueryContext(ctx, `INSERT INTO timeline_ends (subject, seq) VALUES `+s.values(len(subjects), 2)+`
 		ON CONFLICT (subject) DO UPDATE SET seq = timeline_ends.seq + excluded.seq RETURNING subject, seq`, args...)
 	if err != nil {
 		return nil, err
