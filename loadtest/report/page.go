@@ -112,10 +112,10 @@ func vendorDrawing(r *judge.Report, v judge.Vendor) drawing {
 			c.bands = append(c.bands, band)
 		}
 	}
-	c.series = []series{{"admitted", "one", true, admitted}, {"failed", "three", false, failed}, {"refused", "bad", false, refused}, {"quota per second", "limit", false, quota}}
+	c.series = []series{{"admitted", "one", true, admitted}, {"failed", "three", false, failed}, {"refused", "bad", false, refused}, {"quota, on average", "limit", false, quota}}
 	d := drawing{Title: v.Name + ": calls a second against its quota",
 		Note:   fmt.Sprintf("%d calls, %d refused by a limit, %d paid twice", v.Calls, v.RateLimited, v.Duplicates),
-		Legend: []key{{"one", "admitted"}, {"three", "met a fault"}, {"bad", "refused by a limit"}, {"limit", "quota"}}}
+		Legend: []key{{"one", "admitted"}, {"three", "met a fault"}, {"bad", "refused by a limit"}, {"limit", "quota, on average"}}}
 	if v.Allowed > 0 {
 		d.Note += fmt.Sprintf("; its limits allowed %.0f", v.Allowed)
 	}

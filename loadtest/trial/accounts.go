@@ -15,18 +15,18 @@ import (
 // in the traffic nobody needs a key.
 func (t *trial) accounts() (fleet.Config, error) {
 	var list []any
-	add := func(name string, scopes ...string) error {
+	add := func(name string, admin bool) error {
 		if t.keys[name] != "" {
 			return nil
 		}
 		t.keys[name] = accounts.NewKey()
 		hash, err := accounts.HashKey(t.keys[name])
-		list = append(list, fleet.Config{"name": name, "scopes": scopes, "keys": []any{fleet.Config{"hash": hash}}})
+		list = append(list, fleet.Config{"name": name, "admin": admin, "keys": []any{fleet.Config{"hash": hash}}})
 		return err
 	}
 	for _, traffic := range t.Traffic {
 		if traffic.Account != "" {
-			if err := add(traffic.Account, "enrich"); err != nil {
+			if err := add(traffic.Account, false); err != nil {
 				return nil, err
 			}
 		}
@@ -34,7 +34,7 @@ func (t *trial) accounts() (fleet.Config, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	if err := add(operator, "admin"); err != nil {
+	if err := add(operator, true); err != nil {
 		return nil, err
 	}
 	return fleet.Config{"accounts": fleet.Config{"list": list}}, nil

@@ -18,6 +18,9 @@ import (
 // operator is the account that asks replicas how their providers are.
 const operator = "loadtest-operator"
 
+// breakerOpen is the reason of a pause that is told as a breaker already.
+const breakerOpen = "breaker_open"
+
 // health asks replicas for pauses and breakers and turns what they say into
 // bands. Replicas that are away or do not say are passed over.
 type health struct {
@@ -43,7 +46,7 @@ func (h *health) look(ctx context.Context, at float64) {
 			continue
 		}
 		for _, provider := range h.providers(ctx, process) {
-			if pause := provider.GetPause(); pause != nil {
+			if pause := provider.GetPause(); pause != nil && pause.GetReason() != breakerOpen {
 				holding[state{provider.GetName(), "pause"}] = pause.GetReason()
 			}
 			if breaker := provider.GetBreaker(); breaker == "open" || breaker == "half_open" {
