@@ -248,3 +248,15 @@ func TestReloadNeverRefills(t *testing.T) {
 		}
 	})
 }
+
+// TestIdlenessEarnsNoMoreThanTheBurst: a bucket that was full for long is full,
+// not fuller.
+func TestIdlenessEarnsNoMoreThanTheBurst(t *testing.T) {
+	conform(t, func(t *testing.T, start func(...enrich.Limit) []*quota.Keeper) {
+		ks := start(bucket)
+		time.Sleep(10 * time.Minute)
+		if got := len(burst(ks, 60, 0, acme(enrich.Interactive, "a"))); got > 20 {
+			t.Errorf("%d calls at once after idling, the burst is 20", got)
+		}
+	})
+}

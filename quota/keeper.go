@@ -242,7 +242,7 @@ func (k *Keeper) Forecast(ask Ask) Refusal {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return *s.forecast(now, s.class(ask), laneOf(ask.Lane), ask)
+	return s.forecast(now, s.class(ask), laneOf(ask.Lane), ask)
 }
 
 // Pause closes a provider until then; zero: until somebody resumes it. Callers

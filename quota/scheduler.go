@@ -127,22 +127,25 @@ func (s *scheduler) admit(now time.Time, c *class, place int, ask Ask, deadline 
 	case refusal.Reason == "":
 		return nil
 	case refusal.ReadyAt.IsZero(), !deadline.IsZero() && refusal.ReadyAt.After(deadline):
-		return refusal
+		return refusal.found()
 	}
 	own := 0
 	if a := l.accounts[ask.Account]; a != nil {
 		own = a.waiting
 	}
 	if own >= s.config.MaxWaiting-l.waiting {
-		return refusal
+		return refusal.found()
 	}
 	return nil
 }
 
+// found is the refusal on the heap; a forecast alone costs no allocation.
+func (r Refusal) found() *Refusal { return &r }
+
 // forecast says when the call could begin if it began to wait now; the reason
 // is empty if it need not wait.
-func (s *scheduler) forecast(now time.Time, c *class, place int, ask Ask) *Refusal {
-	refusal := &Refusal{Provider: s.provider}
+func (s *scheduler) forecast(now time.Time, c *class, place int, ask Ask) Refusal {
+	refusal := Refusal{Provider: s.provider}
 	switch {
 	case s.closed:
 		refusal.Reason = enrich.ReasonNoSource
@@ -235,7 +238,7 @@ func (s *scheduler) abandon(w *waiter, ask Ask, cause error) {
 	default:
 		s.leave(w)
 	}
-	w.refusal = s.forecast(now, w.flow.queue.class, laneOf(ask.Lane), ask)
+	w.refusal = s.forecast(now, w.flow.queue.class, laneOf(ask.Lane), ask).found()
 	w.refusal.Cause = cause
 	w.refusal.Reason = cmp.Or(w.refusal.Reason, enrich.ReasonNoToken)
 	s.dispatch(now)
