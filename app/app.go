@@ -62,8 +62,10 @@ func New(config config.Config, options Options) (*App, error) {
 // edge are the parts that the edge stands before. Without accounts the service
 // is open.
 func (a *App) edge() server.Parts {
+	counting := enricher{service: a.parts.service, metrics: a.parts.telemetry.Metrics}
 	edge := server.Parts{
-		Enricher: enricher{service: a.parts.service, metrics: a.parts.telemetry.Metrics},
+		Enricher: counting,
+		Reciter:  counting,
 		Repeats:  a.parts.repeats,
 		Operator: operator{parts: a.parts, reload: a.Reload, isAccount: a.isAccount},
 		Observer: a.parts.telemetry.Metrics,

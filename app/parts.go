@@ -142,6 +142,7 @@ func (p *parts) buildService(config config.Config) error {
 	p.service = &enrich.Service{
 		Normalizer:   normalizer,
 		Cache:        p.records,
+		Renderings:   p.records,
 		Finder:       p.routes,
 		Suppressions: p.eraser.Suppressions,
 		Config:       config.Answers.WithDefaults(),
@@ -161,7 +162,7 @@ func (p *parts) buildService(config config.Config) error {
 func (p *parts) places() []privacy.Place {
 	return []privacy.Place{
 		{Name: "cache", Erase: func(ctx context.Context, key email.Key) (int, error) { return -1, p.records.Forget(ctx, key) }},
-		{Name: "answers", Erase: p.repeats.EraseSubject},
+		{Name: "answers", Erase: func(ctx context.Context, key email.Key) (int, error) { return p.repeats.EraseSubject(ctx, key) }},
 		{Name: "flights", Erase: func(_ context.Context, key email.Key) (int, error) { return p.service.StopLookUps(key), nil }},
 	}
 }

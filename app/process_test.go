@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -76,6 +77,7 @@ func startVendors(t *testing.T) (*fakevendor.Server, string) {
 
 // running is the whole program, listening on free ports.
 type running struct {
+	app   *App
 	grpc  enrichv1.EnrichServiceClient
 	rest  string
 	log   *lockedBuffer
@@ -136,7 +138,12 @@ func start(t *testing.T, loaded config.Config, options Options) *running {
 		following.Wait()
 	})
 	t.Cleanup(stop)
-	return &running{grpc: enrichv1.NewEnrichServiceClient(conn), rest: "http://" + program.HTTPAddress(), again: again, stop: stop}
+	return &running{app: program, grpc: enrichv1.NewEnrichServiceClient(conn), rest: "http://" + program.HTTPAddress(), again: again, stop: stop}
+}
+
+// withKey adds an API key to a call.
+func withKey(ctx context.Context, key string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key)
 }
 
 func (r *running) enrich(t *testing.T, email string) *enrichv1.EnrichResponse {

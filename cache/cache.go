@@ -35,6 +35,8 @@ type Cache struct {
 	remote *remote
 	// decoded saves decoding what memory is asked for often.
 	decoded *decoded
+	// renderings save even that; nil where memory is turned off.
+	renderings *renderings
 	// barriers hold for what all tiers recall.
 	barriers *barriers
 	stats    *counters
@@ -47,9 +49,12 @@ type Cache struct {
 
 var _ enrich.Recall = (*Cache)(nil)
 
-// decodedShare is the part of memory that holds decoded records, one in so
+// The parts of memory that hold decoded records and rendered answers, one in so
 // many.
-const decodedShare = 8
+const (
+	decodedShare   = 8
+	renderingShare = 4
+)
 
 // New makes a cache. A Redis that is away is no error: its records are used
 // from when it is back. Whoever made the cache closes it.
@@ -82,11 +87,14 @@ func newCache(config Config, patience patience, log *slog.Logger) (*Cache, error
 	}
 	var follower follower = none{}
 	if config.MemoryBytes > 0 {
-		memory, err := newMemory(config.MemoryBytes-config.MemoryBytes/decodedShare, news)
+		memory, err := newMemory(config.MemoryBytes-config.MemoryBytes/decodedShare-config.MemoryBytes/renderingShare, news)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("cache: memory: %w", err), c.shared.close())
 		}
 		c.memory, follower = memory, memory
+		if c.renderings, err = newRenderings(config.MemoryBytes / renderingShare); err != nil {
+			return nil, errors.Join(fmt.Errorf("cache: memory: %w", err), c.shared.close(), memory.close())
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cool = cancel
@@ -221,6 +229,7 @@ func (c *Cache) Close() (err error) {
 			c.remote.saveHottest(context.Background(), c.decoded.tags())
 		}
 		err = errors.Join(c.shared.close(), c.memory.close())
+		c.renderings.close()
 	})
 	return err
 }

@@ -103,4 +103,18 @@ type Answer struct {
 	Attempts       []Attempt
 	Cost           Micros
 	IdempotencyKey string
+
+	// holdsUntil and audited are for keeping a rendering, see Recital.Keep.
+	holdsUntil time.Time
+	audited    *AuditEntry
+}
+
+// Saved is what the facts that a cache recalled once cost.
+func (a *Answer) Saved() (saved Micros) {
+	for _, found := range a.Found {
+		if found.Tier != NoTier {
+			saved += max(0, found.Fact.Price)
+		}
+	}
+	return saved
 }

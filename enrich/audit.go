@@ -28,10 +28,11 @@ func (s *Service) auditRefusal(request Request, err error) {
 	s.Auditor.Audit(entry)
 }
 
-// auditAnswer tells the auditor how a request ended.
-func (s *Service) auditAnswer(q *question, answer *Answer, err error) {
+// auditAnswer tells the auditor how a request ended, and returns what it told:
+// nil without an auditor.
+func (s *Service) auditAnswer(q *question, answer *Answer, err error) *AuditEntry {
 	if s.Auditor == nil {
-		return
+		return nil
 	}
 	entry := AuditEntry{
 		At:        q.now,
@@ -58,4 +59,5 @@ func (s *Service) auditAnswer(q *question, answer *Answer, err error) {
 		entry.Outcome = string(AsError(err).Kind)
 	}
 	s.Auditor.Audit(entry)
+	return &entry
 }

@@ -53,7 +53,8 @@ func (s *Service) consider(q *question, h *half) {
 	counts, soon := q.counting(h.found.record), q.soon()
 	missingSoon := s.needs(q, h.part, counts, soon)
 	if len(missingSoon) == 0 {
-		return // and so nothing is missing now
+		h.settled = true // for nothing is missing now either
+		return
 	}
 	needs := missingSoon
 	if soon > 0 {

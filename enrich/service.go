@@ -20,6 +20,8 @@ type Service struct {
 	Cache Recall
 	// Finder asks providers for the rest.
 	Finder Finder
+	// Renderings keep answers as they were sent; nil: none is kept.
+	Renderings Renderings
 	// Suppressions know who must not be looked up; nil: nobody.
 	Suppressions Suppressions
 	// Auditor is told what was asked; nil: nobody is.
@@ -82,9 +84,12 @@ func (s *Service) conclude(span trace.Span, q *question) (Answer, error) {
 	if err == nil {
 		answer, err = s.compose(q)
 	}
-	s.auditAnswer(q, &answer, err)
+	audited := s.auditAnswer(q, &answer, err)
 	if err != nil {
 		return Answer{}, failed(span, err)
+	}
+	if s.Renderings != nil {
+		answer.holdsUntil, answer.audited = q.holdsUntil(), audited
 	}
 	span.SetAttributes(attribute.String("outcome", answer.Completeness.String()))
 	return answer, nil

@@ -40,6 +40,7 @@ type question struct {
 type half struct {
 	part
 	suppressed bool // it must not be looked up
+	settled    bool // nothing is missing, nor will be soon
 	found      looked
 	needs      []Need // what must be asked for, as the caches left it
 }

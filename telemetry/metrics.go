@@ -94,18 +94,6 @@ func (m *Metrics) histograms(name, help string, buckets []float64, labels ...str
 	return vec
 }
 
-// Answered counts the money that an answer saved: what the facts in it that a
-// cache recalled once cost.
-func (m *Metrics) Answered(answer enrich.Answer) {
-	var saved enrich.Micros
-	for _, found := range answer.Found {
-		if found.Tier != enrich.NoTier {
-			saved += max(0, found.Fact.Price)
-		}
-	}
-	m.Saved(saved)
-}
-
 // Saved counts money, in micros, that recalled facts once cost.
 func (m *Metrics) Saved(micros enrich.Micros) {
 	if micros > 0 {

@@ -135,18 +135,6 @@ func TestAClockThatJumpsDoesNoHarm(t *testing.T) {
 	}
 }
 
-func TestAnswersFromCachesSaveMoney(t *testing.T) {
-	m := quietMetrics()
-	m.Answered(enrich.Answer{Found: map[enrich.Attribute]enrich.Provenance{
-		"person.title":   {Fact: enrich.Fact{Price: 700}, Tier: enrich.MemoryTier},
-		"company.name":   {Fact: enrich.Fact{Price: 300}, Tier: enrich.RedisTier},
-		"company.domain": {Fact: enrich.Fact{Price: 5000}}, // bought just now
-	}})
-	if got := value(t, m.saved); got != 1000 {
-		t.Errorf("saved = %v, want 1000", got)
-	}
-}
-
 // BenchmarkFinished is what one request costs in metrics.
 func BenchmarkFinished(b *testing.B) {
 	m := quietMetrics()

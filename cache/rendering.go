@@ -1,0 +1,126 @@
+package cache
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"github.com/dgraph-io/ristretto/v2"
+
+	"github.com/enrichd/enrichd/email"
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// renderings keep answers as they were sent. One is used only while memory has
+// the very entries from which it was made, so nothing has to be dropped when an
+// entry changes, expires or is erased.
+type renderings struct {
+	cache *ristretto.Cache[uint64, *kept]
+}
+
+var _ enrich.Renderings = (*Cache)(nil)
+
+// kept is one rendering and what it was made from.
+type kept struct {
+	enrich.Rendering
+	of       enrich.Glance
+	question enrich.Fingerprint
+	until    time.Time
+}
+
+// keptOverhead is what a rendering takes beside its bytes: the bookkeeping, what
+// the auditor is told, and entries that memory may have evicted.
+const keptOverhead = 2 << 10
+
+// usualRendering is about what a usual rendering takes.
+const usualRendering = 4 << 10
+
+// longestRendering bounds how long a rendering stays in the process, used or
+// not: what it tells of may have been erased.
+const longestRendering = 10 * time.Minute
+
+func newRenderings(bytes int64) (*renderings, error) {
+	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *kept]{
+		NumCounters:        10 * max(bytes/usualRendering, 100),
+		MaxCost:            bytes,
+		BufferItems:        64,
+		IgnoreInternalCost: true,
+		// Two questions that share the word are told apart by their whole
+		// fingerprints and glances.
+		KeyToHash: func(word uint64) (uint64, uint64) { return word, 0 },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &renderings{cache: cache}, nil
+}
+
+func (r *renderings) close() {
+	if r != nil {
+		r.cache.Close()
+	}
+}
+
+// Glance looks at what memory knows about two subjects, either of which may be
+// the zero key. It is false when memory lacks one of them or must ask Redis
+// before it may be used.
+func (c *Cache) Glance(ctx context.Context, person, company email.Key) (glance enrich.Glance, known bool) {
+	if c.renderings == nil {
+		return enrich.Glance{}, false
+	}
+	glance.Terms = c.barriers.until.Load()
+	if glance.Person, known = c.glance(ctx, person); !known {
+		return enrich.Glance{}, false
+	}
+	if glance.Company, known = c.glance(ctx, company); !known {
+		return enrich.Glance{}, false
+	}
+	return glance, glance.Person != nil || glance.Company != nil
+}
+
+func (c *Cache) glance(ctx context.Context, key email.Key) (seen any, known bool) {
+	if key.IsZero() {
+		return nil, true
+	}
+	e, current := c.near(ctx, c.tagger.tag(key))
+	return e, current
+}
+
+// Rendering returns what was kept of the answer to a question at the same
+// glance. It counts as a recall of the subjects from memory.
+func (c *Cache) Rendering(glance enrich.Glance, question enrich.Fingerprint) (enrich.Rendering, bool) {
+	found, ok := c.renderings.cache.Get(wordOf(glance, question))
+	if !ok || found.question != question || found.of != glance || !time.Now().Before(found.until) {
+		return enrich.Rendering{}, false
+	}
+	for _, seen := range [...]any{glance.Person, glance.Company} {
+		if seen != nil {
+			c.stats.recalled(enrich.MemoryTier)
+		}
+	}
+	return found.Rendering, true
+}
+
+// KeepRendering keeps it until the given time at most.
+func (c *Cache) KeepRendering(glance enrich.Glance, question enrich.Fingerprint, rendering enrich.Rendering, until time.Time) {
+	life := min(time.Until(until), longestRendering)
+	if c.renderings == nil || life <= 0 {
+		return
+	}
+	word := wordOf(glance, question)
+	c.renderings.cache.Del(word)
+	cost := int64(len(rendering.Sent)) + keptOverhead
+	c.renderings.cache.SetWithTTL(word, &kept{Rendering: rendering, of: glance, question: question, until: until}, cost, life)
+}
+
+// wordOf is the word by which ristretto knows a rendering: of the subjects, not
+// of their entries, so that a newer one takes the place of an older.
+func wordOf(glance enrich.Glance, question enrich.Fingerprint) uint64 {
+	word := question[0]
+	for i, seen := range [...]any{glance.Person, glance.Company} {
+		if e, ok := seen.(*entry); ok && e != nil {
+			word ^= binary.LittleEndian.Uint64(e.tag[8*(i+1):])
+		}
+	}
+	return word
+}

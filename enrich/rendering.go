@@ -1,0 +1,224 @@
+package enrich
+
+import (
+	"context"
+	"hash/maphash"
+	"time"
+
+	"github.com/enrichd/enrichd/email"
+)
+
+// Renderings keep answers in the form in which they were sent, for as long as
+// memory says the same about their subjects. Making the message of an answer
+// costs several times what everything else about a hit in memory costs.
+type Renderings interface {
+	// Glance looks at what memory alone knows about two subjects, either of which
+	// may be the zero key. It is false when that is not enough to answer from.
+	Glance(ctx context.Context, person, company email.Key) (Glance, bool)
+	// Rendering returns what was kept of the answer to a question at the same
+	// glance.
+	Rendering(glance Glance, question Fingerprint) (Rendering, bool)
+	// KeepRendering keeps it until the given time at most.
+	KeepRendering(glance Glance, question Fingerprint, rendering Rendering, until time.Time)
+}
+
+// Glance stands for what memory knew at one moment, and under which
+// configuration. Two that are equal knew the same.
+type Glance struct {
+	Person, Company any // what is known of each, nil where none is meant
+	Terms           any // on which it may be told
+	config          *Config
+}
+
+// Fingerprint stands for a question, its form included.
+type Fingerprint [2]uint64
+
+// Rendering is an answer in one form, with what is told about it whenever it is
+// sent.
+type Rendering struct {
+	// Sent is the answer without its idempotency key. It is not to be changed.
+	Sent []byte
+	// Saved is what its facts once cost.
+	Saved Micros
+	// Audit is what the auditor is told; nil without one.
+	Audit *AuditEntry
+}
+
+// RenderedForm is how an answer is rendered.
+type RenderedForm byte
+
+// The forms.
+const (
+	RenderedProto RenderedForm = 'p' // a message of the contract
+	RenderedJSON  RenderedForm = 'j' // the same as JSON
+)
+
+// Recital is a request whose answer may have been rendered before. The zero
+// Recital was not, and keeps nothing.
+type Recital struct {
+	// Sent is the rendered answer without its idempotency key; nil when there is
+	// none and Enrich must be asked.
+	Sent           []byte
+	IdempotencyKey string
+	// Saved is what the facts of the answer once cost.
+	Saved Micros
+
+	service  *Service
+	question Fingerprint
+	person   email.Key
+	company  email.Key
+	glance   Glance
+}
+
+// seeds of the two halves of fingerprints.
+var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
+// Recite answers a request from what was rendered when it was asked before, if
+// all that is known is still the same. It refuses nothing: whatever it cannot
+// answer is for Enrich.
+func (s *Service) Recite(ctx context.Context, request *Request, form RenderedForm) (r Recital) {
+	if s.Renderings == nil || request.Cache != CacheDefault || request.MaxAge != 0 || request.Account.Shadow != (Shadow{}) {
+		return Recital{}
+	}
+	q := question{account: request.Account, config: s.config(), now: time.Now().Truncate(time.Millisecond)}
+	if _, err := request.lane(); err != nil || s.identify(&q, *request) != nil {
+		return Recital{}
+	}
+	r.person, r.company = q.keys()
+	for _, key := range [2]email.Key{r.person, r.company} {
+		if key.IsZero() {
+			continue
+		}
+		if suppressed, err := s.suppressions().Suppressed(key); suppressed || err != nil {
+			return Recital{}
+		}
+	}
+	known := false
+	if r.glance, known = s.Renderings.Glance(ctx, r.person, r.company); !known {
+		return Recital{}
+	}
+	r.glance.config = q.config
+	r.service, r.question = s, request.fingerprint(form)
+	rendering, kept := s.Renderings.Rendering(r.glance, r.question)
+	if !kept {
+		return r
+	}
+	r.Sent, r.Saved, r.IdempotencyKey = rendering.Sent, rendering.Saved, request.IdempotencyKey
+	if r.IdempotencyKey == "" {
+		r.IdempotencyKey = q.defaultIdempotencyKey()
+	}
+	if rendering.Audit != nil && s.Auditor != nil {
+		entry := *rendering.Audit
+		entry.At, entry.RequestID, entry.Consent = q.now, request.ID, request.Consent
+		s.Auditor.Audit(entry)
+	}
+	return r
+}
+
+// Keeps tells whether an answer of Enrich to the same request can be kept: it
+// came from memory alone, and nothing about it was asked of providers.
+func (r *Recital) Keeps(answer *Answer) bool { return r.service != nil && !answer.holdsUntil.IsZero() }
+
+// Keep keeps what such an answer was rendered to, if memory still says the same.
+func (r *Recital) Keep(ctx context.Context, answer *Answer, sent []byte) {
+	glance, known := r.service.Renderings.Glance(ctx, r.person, r.company)
+	glance.config = r.service.config()
+	if !known || glance != r.glance {
+		return
+	}
+	rendering := Rendering{Sent: sent, Saved: answer.Saved(), Audit: answer.audited}
+	r.service.Renderings.KeepRendering(r.glance, r.question, rendering, answer.holdsUntil)
+}
+
+// keys are those of the subjects that the question can be about.
+func (q *question) keys() (person, company email.Key) {
+	noPerson, noCompany := q.barriers()
+	if noPerson == "" {
+		person = PersonSubject(q.address).Key()
+	}
+	if noCompany == "" {
+		company = CompanySubject(q.domain).Key()
+	}
+	return person, company
+}
+
+// fingerprint stands for all that an answer depends on beside what is known of
+// its subjects and the configuration: what the caller typed, for answers tell
+// what was repaired, and what the account may see.
+func (r *Request) fingerprint(form RenderedForm) (print Fingerprint) {
+	for i, seed := range seeds {
+		var h maphash.Hash
+		h.SetSeed(seed)
+		write := func(text string) {
+			maphash.WriteComparable(&h, len(text))
+			_, _ = h.WriteString(text)
+		}
+		for _, text := range [...]string{r.Email, r.Domain, r.Purpose, r.Account.Name, r.Account.Plan, r.Account.Trial.Plan} {
+			write(text)
+		}
+		for _, list := range [...][]Attribute{r.Wanted, r.Account.Attributes, r.Account.Purposes[r.Purpose]} {
+			maphash.WriteComparable(&h, len(list))
+			for _, attribute := range list {
+				write(string(attribute))
+			}
+		}
+		for _, provider := range r.Account.Providers {
+			write(provider)
+		}
+		maphash.WriteComparable(&h, rights{
+			form: form, trial: r.Account.Trial.Percent, role: r.Account.RoleAddresses, disposable: r.Account.DisposableAddresses,
+			attributes: r.Account.Attributes == nil, providers: r.Account.Providers == nil, purposes: len(r.Account.Purposes) > 0,
+			purpose: r.Account.Purposes[r.Purpose] == nil,
+		})
+		print[i] = h.Sum64()
+	}
+	return print
+}
+
+// rights are the part of a fingerprint that is no text.
+type rights struct {
+	form                                                       RenderedForm
+	trial                                                      int
+	role, disposable, attributes, providers, purposes, purpose bool
+}
+
+// longestRendering bounds how long a rendering is used.
+const longestRendering = time.Hour
+
+// holdsUntil is until when the same question has the same answer unless memory
+// learns something; zero when providers were asked, or are to be.
+func (q *question) holdsUntil() time.Time {
+	until := q.now.Add(longestRendering)
+	for _, h := range []*half{&q.person, &q.company} {
+		switch {
+		case len(h.wanted) == 0:
+			continue
+		case !h.settled || h.found.tier != MemoryTier || len(h.found.attempts) > 0:
+			return time.Time{}
+		}
+		for _, attribute := range h.wanted {
+			for _, fact := range h.found.record.About(attribute) {
+				for _, change := range q.config.Freshness.changes(fact, q.soon()) {
+					if change.After(q.now) && change.Before(until) {
+						until = change
+					}
+				}
+			}
+		}
+	}
+	return until
+}
+
+// changes are the moments at which a fact's worth can change, the share of its
+// life included within which it is soon to be stale.
+func (f Freshness) changes(fact Fact, soon float64) [3]time.Time {
+	switch fact.State {
+	case StateValue:
+		life := f.freshFor(fact.Attribute)
+		return [3]time.Time{fact.FetchedAt.Add(life - time.Duration(soon*float64(life))), fact.FetchedAt.Add(life), f.keepUntil(fact)}
+	case StateSuppressed:
+		return [3]time.Time{fact.FetchedAt.Add(f.SuppressedFor)}
+	default:
+		return [3]time.Time{fact.FetchedAt.Add(f.AbsentEverywhere), fact.FetchedAt.Add(f.AbsentAtOne)}
+	}
+}
