@@ -36,16 +36,16 @@ func batch(ctx context.Context, b *bench) (result, error) {
 }
 
 // stream is row C4s: every worker keeps one stream open and asks a hundred
-// leads ahead.
-func stream(ctx context.Context, b *bench) (result, error) {
-	return b.many(ctx, func(process *fleet.Process) (func(context.Context, int64) error, error) {
+// leads ahead. Streams outlive a round.
+func stream(running context.Context, b *bench) (result, error) {
+	return b.many(running, func(process *fleet.Process) (func(context.Context, int64) error, error) {
 		client, err := b.client(process)
 		streams := sync.Pool{}
-		return func(ctx context.Context, n int64) error {
+		return func(_ context.Context, n int64) error {
 			open, _ := streams.Get().(grpc.BidiStreamingClient[enrichv1.StreamEnrichRequest, enrichv1.StreamEnrichResponse])
 			if open == nil {
 				var err error
-				if open, err = client.StreamEnrich(ctx); err != nil {
+				if open, err = client.StreamEnrich(running); err != nil {
 					return err
 				}
 			}
