@@ -40,6 +40,7 @@ type Engine struct {
 	queue  Queue
 	sinks  map[string]sinks.Sink
 	crowd  crowd
+	busy   sync.Map // ids of the leads that this process works
 
 	stop    context.CancelFunc
 	ended   sync.WaitGroup

@@ -22,7 +22,11 @@ const mostCrashes = 20
 
 // work does the job of one lead.
 func (e *Engine) work(ctx context.Context, task Task) error {
-	lead, err := e.Store.Claim(ctx, task.Target, e.config.AttemptTimeout+rescueAfter)
+	if _, busy := e.busy.LoadOrStore(task.Target, true); busy {
+		return Later(shortestWait) // another job of the same lead
+	}
+	defer e.busy.Delete(task.Target)
+	lead, err := e.claim(ctx, task.Target)
 	if errors.Is(err, ledger.ErrTaken) {
 		return e.afterTheOther(ctx, task)
 	} else if err != nil {
@@ -54,6 +58,25 @@ func (e *Engine) work(ctx context.Context, task Task) error {
 	}
 	e.crowd.went(lead.Lane)
 	return e.finish(ctx, task, lead, answer)
+}
+
+// claim takes the lead, also from ourselves: where the end of an attempt could not
+// be written down, this process has the lead and nobody in it works it.
+func (e *Engine) claim(ctx context.Context, id string) (ledger.Lead, error) {
+	ttl := e.config.AttemptTimeout + rescueAfter
+	lead, err := e.Store.Claim(ctx, id, ttl)
+	if !errors.Is(err, ledger.ErrTaken) {
+		return lead, err
+	}
+	known, lookErr := e.Store.Lead(ctx, id)
+	if lookErr != nil || known.State != ledger.StateProcessing || known.Owner != e.Store.Node() {
+		return lead, err
+	}
+	err = e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error { return e.Store.Reset(ctx, tx, id) })
+	if err != nil {
+		return lead, err
+	}
+	return e.Store.Claim(ctx, id, ttl)
 }
 
 // afterTheOther is for a job whose lead does not wait: it ended, or another

@@ -174,7 +174,7 @@ func (s *Store) ownSecret(ctx context.Context) ([]byte, error) {
 	rand.Read(fresh)
 	err := s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO settings (name, value) VALUES ('subject_secret', $1)
-			ON CONFLICT (name) DO NOTHING`, hex.EncodeToString(fresh))
+			ON CONFLICT (name) DO NOTHING`, hexed(fresh))
 		return err
 	})
 	if err != nil {
@@ -186,6 +186,8 @@ func (s *Store) ownSecret(ctx context.Context) ([]byte, error) {
 	}
 	return hex.DecodeString(kept)
 }
+
+func hexed(secret []byte) string { return hex.EncodeToString(secret) }
 
 // NewID returns a fresh id; later ones sort after earlier ones.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
