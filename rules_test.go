@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"email":       {},
 	"proto":       {},
 	"enrich":      {"email", "proto"},
-	"cache":       {"enrich", "email", "proto"},
+	"cache":       {"enrich", "email", "proto", "redisconn"},
 	"quota":       {"enrich"},
 	"router":      {"enrich", "email", "providers", "quota"},
 	"server":      {"email", "enrich", "proto"},

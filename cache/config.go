@@ -2,11 +2,9 @@ package cache
 
 import (
 	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"os"
+
+	"github.com/enrichd/enrichd/redisconn"
 )
 
 // Config says what is kept and where. The zero Config keeps records in memory
@@ -45,7 +43,7 @@ type RedisConfig struct {
 	// DB is the number of the database; a cluster has only 0. Default 0.
 	DB int `yaml:"db"`
 	// TLS encrypts the connections. Default: off.
-	TLS TLSConfig `yaml:"tls"`
+	TLS redisconn.TLS `yaml:"tls"`
 	// Prefix begins every key. Installations that share a Redis but no records
 	// differ in it. Default "enrichd:".
 	Prefix string `yaml:"prefix"`
@@ -62,22 +60,6 @@ type RedisConfig struct {
 	// and for writing. Fewer make bursts queue, and after 50 ms go without.
 	// Default 64.
 	PoolSize int `yaml:"pool_size"`
-}
-
-// TLSConfig says how connections to Redis are encrypted.
-type TLSConfig struct {
-	// Enabled turns encryption on. Default false.
-	Enabled bool `yaml:"enabled"`
-	// CAFile holds the certificates that may have signed the server's, in PEM.
-	// Default: the system's.
-	CAFile string `yaml:"ca_file"`
-	// CertFile and KeyFile are the client's certificate and key in PEM, for a
-	// server that asks for one. Default: none.
-	CertFile string `yaml:"cert_file"`
-	KeyFile  string `yaml:"key_file"`
-	// ServerName is the name that the server's certificate must carry. Default:
-	// the host of the address.
-	ServerName string `yaml:"server_name"`
 }
 
 const (
@@ -124,10 +106,27 @@ func (c Config) Validate() (problems []error) {
 	return problems
 }
 
+// conn is the part of c that says how Redis is reached.
+func (c RedisConfig) conn() redisconn.Config {
+	return redisconn.Config{
+		Addresses:        c.Addresses,
+		Cluster:          c.Cluster,
+		Master:           c.Master,
+		Username:         c.Username,
+		Password:         c.Password,
+		SentinelUsername: c.SentinelUsername,
+		SentinelPassword: c.SentinelPassword,
+		DB:               c.DB,
+		TLS:              c.TLS,
+		Prefix:           c.Prefix,
+	}
+}
+
 func (c RedisConfig) validate() (problems []error) {
 	complain := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	problems = c.conn().Validate()
 	if len(c.Addresses) == 0 {
-		if c.Cluster || c.Master != "" || c.Username != "" || c.Password != "" || c.ErasuresFile != "" || c.TLS.Enabled {
+		if c.ErasuresFile != "" && len(problems) == 0 {
 			complain("addresses: there are none, so the other fields do nothing")
 		}
 		return problems
@@ -135,27 +134,11 @@ func (c RedisConfig) validate() (problems []error) {
 	if len(c.Pepper) < minPepper {
 		complain("pepper: needs at least %d bytes, the same for all replicas: without it keys could be traced to addresses, and would be lost with every restart", minPepper)
 	}
-	clustered := c.Cluster || len(c.Addresses) > 1 && c.Master == ""
-	if c.Cluster && c.Master != "" {
-		complain("master: a cluster has no sentinels")
-	}
-	if clustered && c.DB != 0 {
-		complain("db: %d: a cluster has only database 0", c.DB)
-	}
-	if c.DB < 0 {
-		complain("db: %d is negative", c.DB)
-	}
-	if c.Username != "" && c.Password == "" {
-		complain("password: a username needs one")
-	}
 	if _, err := journal(c.ErasuresFile).load(); err != nil {
 		complain("erasures_file: %w", err)
 	}
 	if c.PoolSize < 0 {
 		complain("pool_size: %d is negative", c.PoolSize)
-	}
-	if _, err := c.TLS.load(); err != nil {
-		complain("tls.%w", err)
 	}
 	return problems
 }
@@ -167,36 +150,4 @@ func (c Config) pepper() string {
 		return c.Redis.Pepper
 	}
 	return rand.Text()
-}
-
-// load reads the files; nil without TLS.
-func (c TLSConfig) load() (*tls.Config, error) {
-	if !c.Enabled {
-		if c != (TLSConfig{}) {
-			return nil, errors.New("enabled: is false, so the other fields do nothing")
-		}
-		return nil, nil
-	}
-	loaded := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.ServerName}
-	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("ca_file: %w", err)
-		}
-		loaded.RootCAs = x509.NewCertPool()
-		if !loaded.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("ca_file: holds no certificate")
-		}
-	}
-	if (c.CertFile == "") != (c.KeyFile == "") {
-		return nil, errors.New("cert_file: certificate and key go together")
-	}
-	if c.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("cert_file: %w", err)
-		}
-		loaded.Certificates = []tls.Certificate{pair}
-	}
-	return loaded, nil
 }

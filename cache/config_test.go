@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/enrichd/enrichd/redisconn"
 )
 
 func TestZeroConfigIsValid(t *testing.T) {
@@ -33,8 +35,8 @@ func TestConfigProblems(t *testing.T) {
 		"user without password":  {with(func(c *RedisConfig) { c.Username = "enrichd" }), "redis.password"},
 		"negative pool":          {with(func(c *RedisConfig) { c.PoolSize = -1 }), "redis.pool_size"},
 		"no address":             {Config{Redis: RedisConfig{Password: "secret"}}, "redis.addresses"},
-		"missing CA":             {with(func(c *RedisConfig) { c.TLS = TLSConfig{Enabled: true, CAFile: "testdata/missing.pem"} }), "redis.tls.ca_file"},
-		"key without cert":       {with(func(c *RedisConfig) { c.TLS = TLSConfig{Enabled: true, KeyFile: "key.pem"} }), "redis.tls.cert_file"},
+		"missing CA":             {with(func(c *RedisConfig) { c.TLS = redisconn.TLS{Enabled: true, CAFile: "testdata/missing.pem"} }), "redis.tls.ca_file"},
+		"key without cert":       {with(func(c *RedisConfig) { c.TLS = redisconn.TLS{Enabled: true, KeyFile: "key.pem"} }), "redis.tls.cert_file"},
 		"TLS fields without TLS": {with(func(c *RedisConfig) { c.TLS.ServerName = "redis" }), "redis.tls.enabled"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/redisconn"
 )
 
 // startWithin bounds the first look at Redis.
@@ -53,15 +53,10 @@ var _ tier = (*remote)(nil)
 // newRemote makes the tier of Redis, which may be away, now or later. The
 // config must be valid and have its defaults. Start lets it work.
 func newRemote(config RedisConfig, patience patience, barriers *barriers, stats *counters, log *slog.Logger) (*remote, error) {
-	options, err := config.options(patience)
-	if err != nil {
-		return nil, err
-	}
 	recovery, err := newRecovery(journal(config.ErasuresFile))
 	if err != nil {
 		return nil, err
 	}
-	quiet.Do(func() { redis.SetLogger(quietLogger{}) })
 	r := &remote{
 		patience: patience,
 		keys:     keyspace{prefix: config.Prefix, db: config.DB},
@@ -75,11 +70,14 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 		cancel:   func() {},
 		closing:  make(chan struct{}),
 	}
-	options.MaxRetries = 1
-	r.reads = dial(options)
-	options.MaxRetries = -1
-	options.MinIdleConns = 0
-	r.writes = dial(options)
+	options := redisconn.Options{Patience: patience.store, PoolPatience: patience.recall, PoolSize: config.PoolSize}
+	if r.writes, err = config.conn().Client(options); err != nil {
+		return nil, err
+	}
+	options.Repeats, options.MinIdle = 1, min(8, config.PoolSize)
+	if r.reads, err = config.conn().Client(options); err != nil {
+		return nil, errors.Join(err, r.writes.Close())
+	}
 	r.reads.AddHook(r.breaker)
 	r.writes.AddHook(r.breaker)
 	return r, nil
@@ -105,61 +103,6 @@ func (r *remote) back(ctx context.Context) {
 	r.news.missedAll()
 	r.replayErasures(ctx)
 }
-
-// options are those for reading. Every call has a deadline of its own, so the
-// timeouts here only end what that does not reach.
-func (c RedisConfig) options(patience patience) (redis.UniversalOptions, error) {
-	encryption, err := c.TLS.load()
-	return redis.UniversalOptions{
-		Addrs:                    c.Addresses,
-		IsClusterMode:            c.Cluster,
-		MasterName:               c.Master,
-		Username:                 c.Username,
-		Password:                 c.Password,
-		SentinelUsername:         c.SentinelUsername,
-		SentinelPassword:         c.SentinelPassword,
-		DB:                       c.DB,
-		TLSConfig:                encryption,
-		ContextTimeoutEnabled:    true,
-		DialTimeout:              2 * patience.store,
-		DialerRetries:            1,
-		ReadTimeout:              patience.store,
-		WriteTimeout:             patience.store,
-		PoolTimeout:              patience.recall,
-		PoolSize:                 c.PoolSize,
-		MinIdleConns:             min(8, c.PoolSize),
-		ConnMaxIdleTime:          5 * time.Minute,
-		ConnMaxLifetime:          30 * time.Minute,
-		ConnMaxLifetimeJitter:    5 * time.Minute,
-		PipelinePoolSize:         -1,
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}, err
-}
-
-// reloadClusterEvery is how often the nodes of a cluster are asked which of
-// them serves what. A node that is gone says nothing, so this is also how soon
-// the one that took over is found.
-const reloadClusterEvery = 5 * time.Second
-
-// dial makes a client as the universal one does, of a server, of what sentinels
-// watch, or of a cluster.
-func dial(options redis.UniversalOptions) redis.UniversalClient {
-	if options.MasterName != "" || len(options.Addrs) == 1 && !options.IsClusterMode {
-		return redis.NewUniversalClient(&options)
-	}
-	cluster := options.Cluster()
-	cluster.ClusterStateReloadInterval = reloadClusterEvery
-	return redis.NewClusterClient(cluster)
-}
-
-// quiet makes go-redis keep its own remarks to itself once: every failure
-// reaches us as an error.
-var quiet sync.Once
-
-type quietLogger struct{}
-
-func (quietLogger) Printf(context.Context, string, ...any) {}
 
 func (r *remote) name() enrich.Tier { return enrich.RedisTier }
 

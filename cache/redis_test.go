@@ -12,6 +12,7 @@ import (
 	"github.com/enrichd/enrichd/cache/redistest"
 	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/redisconn"
 )
 
 // TestRedisBytesThatAreNotOurs puts into Redis what none of our programs of
@@ -164,13 +165,13 @@ func TestRedisHangs(t *testing.T) {
 func TestRedisOverTLS(t *testing.T) {
 	server, files := redistest.StartTLS(t)
 	config := redisConfig(server)
-	config.Redis.TLS = TLSConfig{Enabled: true, CAFile: files.CA, CertFile: files.Cert, KeyFile: files.Key}
+	config.Redis.TLS = redisconn.TLS{Enabled: true, CAFile: files.CA, CertFile: files.Cert, KeyFile: files.Key}
 	key, record := keyOf(t, "ada@orchard.example.com"), wideRecord(now())
 	startCache(t, config).Remember(t.Context(), key, record, time.Now().Add(time.Hour))
 	if got, by := startCache(t, config).Recall(t.Context(), key); by != enrich.RedisTier || !same(got, record) {
 		t.Errorf("recalled %d facts by %q", len(got.Facts()), by)
 	}
-	config.Redis.TLS = TLSConfig{Enabled: true, CAFile: files.CA}
+	config.Redis.TLS = redisconn.TLS{Enabled: true, CAFile: files.CA}
 	if _, by := startCache(t, config).Recall(t.Context(), key); by != enrich.NoTier {
 		t.Error("spoke to it without a certificate")
 	}

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -14,15 +15,22 @@ type Options struct {
 	// Patience ends dialling, waiting for a connection, and every read and
 	// write. A call's own deadline ends it sooner.
 	Patience time.Duration
-	// PoolSize is the most connections to a server.
+	// PoolPatience ends waiting for a connection; 0: as Patience says.
+	PoolPatience time.Duration
+	// PoolSize is the most connections to a server, MinIdle how many are kept
+	// open.
 	PoolSize int
+	MinIdle  int
+	// Repeats is how often a command is sent again whose answer did not come.
+	// Only what may be done twice bears it. Default 0.
+	Repeats int
 }
 
 // reloadClusterEvery is how soon a node is found that took over from another.
 const reloadClusterEvery = 5 * time.Second
 
 // Client makes a client of a server, of what sentinels watch, or of a cluster.
-// It connects when it is first used, and never repeats a command by itself: one
+// It connects when it is first used, and repeats no command unless told to: one
 // whose answer was lost may have been obeyed. The error is one of the TLS files.
 func (c Config) Client(o Options) (redis.UniversalClient, error) {
 	encryption, err := c.TLS.load()
@@ -45,9 +53,10 @@ func (c Config) Client(o Options) (redis.UniversalClient, error) {
 		DialerRetries:            1,
 		ReadTimeout:              o.Patience,
 		WriteTimeout:             o.Patience,
-		PoolTimeout:              o.Patience,
+		PoolTimeout:              cmp.Or(o.PoolPatience, o.Patience),
 		PoolSize:                 o.PoolSize,
-		MaxRetries:               -1,
+		MinIdleConns:             o.MinIdle,
+		MaxRetries:               cmp.Or(o.Repeats, -1),
 		ConnMaxIdleTime:          5 * time.Minute,
 		ConnMaxLifetime:          30 * time.Minute,
 		ConnMaxLifetimeJitter:    5 * time.Minute,
