@@ -28,6 +28,7 @@ func (s *Server) streamREST(w http.ResponseWriter, r *http.Request, call *call) 
 	w.Header().Set("Content-Type", ndjson)
 	w.WriteHeader(http.StatusOK)
 	_ = control.Flush()
+	_ = control.SetWriteDeadline(time.Time{}) // of the header
 
 	stream := &lines{reader: bufio.NewReader(r.Body), longest: s.config.MaxMessageBytes, writer: w, control: control, patience: s.config.BodyTimeout}
 	// net/http takes a caller who is silent for too long for gone. What such a
