@@ -62,12 +62,14 @@ func measureAll(ctx context.Context, c runCommand) error {
 			measured = result{value: "failed", detail: strings.ReplaceAll(err.Error(), "\n", " ")}
 		}
 		table.add(os.Stdout, row, measured)
+		if c.Markdown != "" { // row by row: a run may be cut short
+			if err := table.write(c.Markdown); err != nil {
+				return err
+			}
+		}
 	}
 	table.foot(os.Stdout)
-	if c.Markdown == "" {
-		return nil
-	}
-	return table.write(c.Markdown)
+	return nil
 }
 
 // wants tells whether a row was asked for.
