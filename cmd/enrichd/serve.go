@@ -28,6 +28,7 @@ func (c *serveCommand) Run(ctx context.Context, terminal terminal) error {
 	level := &slog.LevelVar{}
 	level.Set(loaded.Log.Level)
 	log := telemetry.NewLogger(terminal.err, level, loaded.Telemetry)
+	limitMemory(log)
 	for _, warning := range loaded.Warnings() {
 		log.Warn("configuration", "warning", warning)
 	}
