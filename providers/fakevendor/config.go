@@ -1,6 +1,7 @@
 package fakevendor
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -53,11 +54,53 @@ const (
 // Parse reads a configuration in YAML. Unknown keys are refused; every other
 // problem is Validate's.
 func Parse(r io.Reader) (Config, error) {
+	text, err := io.ReadAll(io.LimitReader(r, mostConfigBytes+1))
+	switch {
+	case err != nil:
+		return Config{}, fmt.Errorf("fake vendors: %w", err)
+	case len(text) > mostConfigBytes:
+		return Config{}, fmt.Errorf("fake vendors: longer than %d bytes", mostConfigBytes)
+	case tooDeep(text):
+		return Config{}, fmt.Errorf("fake vendors: lists and mappings nest deeper than %d levels", mostDepth)
+	}
 	var config Config
-	if err := yaml.NewDecoder(r, yaml.Strict()).Decode(&config); err != nil && !errors.Is(err, io.EOF) {
+	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&config); err != nil && !errors.Is(err, io.EOF) {
 		return Config{}, fmt.Errorf("fake vendors: %w", err)
 	}
 	return config, nil
+}
+
+// The bounds of a file, far above any real one: the parser takes time that grows
+// with the square of the depth.
+const (
+	mostConfigBytes = 1 << 20
+	mostDepth       = 64
+)
+
+// tooDeep counts the brackets and dashes that could open lists and mappings in
+// each other, wherever they stand.
+func tooDeep(text []byte) bool {
+	flow := 0
+	for line := range bytes.Lines(text) {
+		run := 0
+		for i, b := range line {
+			opens := i+1 == len(line) || line[i+1] == ' ' || line[i+1] == '\t' || line[i+1] == '\n'
+			switch {
+			case b == '[' || b == '{':
+				flow++
+			case b == ']' || b == '}':
+				flow--
+			case (b == '-' || b == '?') && opens:
+				run++
+			case b != ' ' && b != '\t':
+				run = 0
+			}
+			if flow+run > mostDepth {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Validate returns every problem of the configuration, or nil.
