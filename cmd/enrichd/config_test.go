@@ -68,3 +68,11 @@ func TestConfigPrintHidesSecrets(t *testing.T) {
 		t.Errorf("a bad file: code %d, %s", code, failed)
 	}
 }
+
+func TestNormalizeReadsMarksAndRefusesTwoInputs(t *testing.T) {
+	code, out, failed := command(t, "\xef\xbb\xbf"+`{"id":1,"input":"jane.doe@acme.example"}`+"\n"+`{"id":2,"input":"jane.doe@acme.example","input_b64":"amFuZQ=="}`+"\n", "normalize")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != 0 || len(lines) != 2 || !strings.Contains(lines[0], `"address":"jane.doe@acme.example"`) || !strings.Contains(lines[1], `"error":"syntax"`) {
+		t.Errorf("code %d: %s%s", code, out, failed)
+	}
+}

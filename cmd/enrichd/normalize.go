@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -132,11 +133,16 @@ func (c *normalizeCommand) readCell(number int, line []byte, tooLong bool) (id j
 	case c.Lines:
 		return id, string(line), nil
 	}
+	if number == 1 {
+		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // as some programs begin a file
+	}
 	var input normalizeInput
 	if err := json.Unmarshal(line, &input); err != nil {
 		return nil, "", &email.Error{Class: email.ClassSyntax, Offset: -1, Reason: "the line is not a JSON object with input or input_b64"}
 	}
 	switch {
+	case input.Input != nil && input.InputB64 != nil:
+		return input.ID, "", &email.Error{Class: email.ClassSyntax, Offset: -1, Reason: "the line has both input and input_b64"}
 	case input.Input != nil:
 		return input.ID, *input.Input, nil
 	case input.InputB64 != nil:

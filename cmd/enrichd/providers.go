@@ -136,9 +136,6 @@ func (c *providersReplayCommand) Run(terminal terminal) error {
 		}
 		for i, result := range results {
 			differences := result.Differences(cases[i].Expect)
-			if result.Error != "" {
-				differences = append(differences, result.Error)
-			}
 			for _, difference := range differences {
 				fmt.Fprintf(terminal.err, "%s: %s: %s\n", name, result.Name, difference)
 			}

@@ -24,6 +24,7 @@ type resultFile struct {
 	file    *os.File     // nil: out is not ours to close
 	path    string       // whose place the file takes; empty: none
 	earlier *earlierFile // what stood there; nil: nothing
+	unlock  func()       // lets other runs write at the path
 }
 
 const partSuffix = ".part"
@@ -52,7 +53,14 @@ func openResults(path string, stdout io.Writer, header []string) (*resultFile, e
 		}
 	}
 	results.path = path
-	return results, results.open()
+	if results.unlock, err = lockResults(path); err != nil {
+		return nil, err
+	}
+	if err := results.open(); err != nil {
+		results.unlock()
+		return nil, err
+	}
+	return results, nil
 }
 
 // open opens the files at the path.
@@ -137,6 +145,9 @@ func encodeRow(cells []string) ([]byte, error) {
 func (f *resultFile) close() error {
 	if f.file == nil {
 		return nil
+	}
+	if f.unlock != nil {
+		defer f.unlock()
 	}
 	err := errors.Join(f.file.Close(), f.earlier.close())
 	if err != nil || f.path == "" {
