@@ -94,6 +94,16 @@ func (c *crowd) pausedUntil(scope ledger.Scope, name string) (until time.Time, p
 	return c.stopOf(scope, name)
 }
 
+// hold is a Later while the lane is paused, else nil: the queue may take some
+// seconds to notice, and hands out jobs until then.
+func (c *crowd) hold(lane enrich.Lane) error {
+	until, paused := c.pausedUntil(ledger.ScopeLane, string(lane))
+	if !paused {
+		return nil
+	}
+	return Later(max(time.Until(until), shortestWait) + jitter(shortestWait))
+}
+
 // stopOf is pausedUntil under the lock.
 func (c *crowd) stopOf(scope ledger.Scope, name string) (until time.Time, paused bool) {
 	for _, stop := range c.stops {

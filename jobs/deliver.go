@@ -6,12 +6,16 @@ import (
 	"errors"
 	"time"
 
+	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/ledger"
 	"github.com/enrichd/enrichd/sinks"
 )
 
 // deliver does the job of one delivery.
 func (e *Engine) deliver(ctx context.Context, task Task) error {
+	if err := e.crowd.hold(task.Lane); err != nil {
+		return err
+	}
 	d, err := e.Store.Delivery(ctx, task.Target)
 	if errors.Is(err, ledger.ErrUnknown) {
 		return nil
@@ -35,12 +39,11 @@ func (e *Engine) deliver(ctx context.Context, task Task) error {
 	if head > d.Version {
 		return e.endDelivery(ctx, task, d, ledger.DeliverySuperseded, "superseded")
 	}
-	lead, err := e.Store.Lead(ctx, d.Lead)
-	if err == nil {
-		err = e.objects(lead)
-	}
-	if err != nil && !errors.Is(err, ledger.ErrUnknown) {
-		return e.endDelivery(ctx, task, d, ledger.DeliveryCancelled, "suppressed")
+	switch objected, err := e.objectedTo(ctx, d); {
+	case err != nil:
+		return err
+	case objected:
+		return e.endDelivery(ctx, task, d, ledger.DeliveryCancelled, enrich.ReasonSuppressed)
 	}
 	failure := sinks.AsError(sink.Deliver(ctx, sinks.Message{ID: d.ID, RecordKey: d.Subject, OperationKey: d.OperationKey,
 		Version: d.Version, Body: d.Payload}))
@@ -48,6 +51,20 @@ func (e *Engine) deliver(ctx context.Context, task Task) error {
 		return e.endDelivery(ctx, task, d, ledger.DeliveryDone, "")
 	}
 	return e.afterFailedDelivery(ctx, task, d, failure)
+}
+
+// objectedTo tells whether the subject of a delivery has objected or was erased.
+func (e *Engine) objectedTo(ctx context.Context, d ledger.Delivery) (bool, error) {
+	lead, err := e.Store.Lead(ctx, d.Lead)
+	switch {
+	case errors.Is(err, ledger.ErrUnknown): // kept long enough
+		return false, nil
+	case err != nil:
+		return false, err
+	case lead.Address == "":
+		return true, nil
+	}
+	return e.Objected(lead)
 }
 
 // endDelivery ends a delivery and its job.

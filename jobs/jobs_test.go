@@ -119,12 +119,22 @@ func (b *box) count() int {
 type objections struct {
 	mu   sync.Mutex
 	keys []string
+	away bool
+}
+
+func (o *objections) setAway(away bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.away = away
 }
 
 // Suppressed tells whether somebody objected.
 func (o *objections) Suppressed(key email.Key) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.away {
+		return false, errors.New("the list cannot be read")
+	}
 	return slices.Contains(o.keys, key.Reveal()), nil
 }
 
@@ -240,6 +250,7 @@ func TestEngine(t *testing.T) {
 		"an emptied queue is rebuilt":                     emptied,
 		"failed deliveries are dead letters of their own": deliveries,
 		"who objects is neither asked nor delivered":      objects,
+		"nobody is delivered who objected meanwhile":      undelivered,
 	}
 	for database, config := range databases {
 		for name, promise := range promises {

@@ -22,6 +22,9 @@ const mostCrashes = 20
 
 // work does the job of one lead.
 func (e *Engine) work(ctx context.Context, task Task) error {
+	if err := e.crowd.hold(task.Lane); err != nil {
+		return err
+	}
 	if _, busy := e.busy.LoadOrStore(task.Target, true); busy {
 		return Later(shortestWait) // another job of the same lead
 	}
