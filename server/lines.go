@@ -40,7 +40,7 @@ func (s *Server) streamREST(w http.ResponseWriter, r *http.Request, call *call) 
 			cancel()
 		}
 	})()
-	err := s.converse(ctx, call, stream)
+	err := s.converse(ctx, call, credentialOfREST(r), stream)
 	stream.end()
 	if err == nil {
 		return

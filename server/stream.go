@@ -17,7 +17,7 @@ import (
 // StreamEnrich answers requests as they come.
 func (e *enrichService) StreamEnrich(stream grpc.BidiStreamingServer[enrichv1.StreamEnrichRequest, enrichv1.StreamEnrichResponse]) error {
 	ctx := stream.Context()
-	err := e.server.converse(ctx, callOf(ctx), stream)
+	err := e.server.converse(ctx, callOf(ctx), e.server.credentialOfGRPC(ctx), stream)
 	var typed *enrich.Error
 	if errors.As(err, &typed) || err != nil && ctx.Err() != nil {
 		return e.server.statusOf(ctx, err)
@@ -40,10 +40,13 @@ type exchange interface {
 //
 //	Recv ─▶ heard ─▶ room (of this stream) ─▶ rate ─▶ asking (of all) ─▶ answer ─▶ Send
 //
-// A caller who does not read its answers keeps its room, and nothing else.
+// A caller who does not read its answers keeps its room, and nothing else. A
+// stream may outlive the key that opened it and the rights of its account, so
+// who asks is told anew for each question.
 type conversation struct {
 	server *Server
 	call   *call
+	shown  credential
 	stream exchange
 	// room holds a token for each question until its answer has been sent.
 	room      chan struct{}
@@ -54,6 +57,10 @@ type conversation struct {
 	failed  error // of the first Send that failed
 	cancel  context.CancelFunc
 }
+
+// askAgain is how soon a question that waits for its account's rate looks whether
+// the account, or its rate, is still the same.
+const askAgain = time.Second
 
 // heard is what Recv returned.
 type heard struct {
@@ -73,11 +80,11 @@ var errStopping = &enrich.Error{Kind: enrich.Unavailable, Reason: "stopping", Of
 // converse answers the questions of a stream until the caller has sent the last
 // one, leaves, or the service stops. It returns when all that were taken have
 // been answered.
-func (s *Server) converse(ctx context.Context, call *call, stream exchange) error {
+func (s *Server) converse(ctx context.Context, call *call, shown credential, stream exchange) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &conversation{
-		server: s, call: call, stream: stream, cancel: cancel,
+		server: s, call: call, shown: shown, stream: stream, cancel: cancel,
 		room: make(chan struct{}, s.config.StreamWidth), heard: make(chan heard),
 	}
 	go c.listen(ctx)
@@ -105,7 +112,7 @@ func (c *conversation) listen(ctx context.Context) {
 }
 
 // answerAll begins to answer each question that is heard.
-func (c *conversation) answerAll(ctx context.Context) error {
+func (c *conversation) answerAll(ctx context.Context) (err error) {
 	for number := 0; ; number++ {
 		var next heard
 		select {
@@ -121,11 +128,12 @@ func (c *conversation) answerAll(ctx context.Context) error {
 		case next.err != nil && !goesOn(next.err):
 			return next.err
 		}
-		if err := c.wait(ctx, number); err != nil {
+		asked := *c.call
+		if asked.caller, err = c.wait(ctx, number); err != nil {
 			return err
 		}
 		c.answering.Go(func() {
-			result := c.answer(ctx, next, number)
+			result := c.answer(ctx, &asked, next, number)
 			<-c.server.asking
 			c.send(next.question.GetCorrelationId(), result)
 			<-c.room
@@ -134,35 +142,42 @@ func (c *conversation) answerAll(ctx context.Context) error {
 }
 
 // wait holds a question back until there is room for it in its stream, its
-// account's rate and the service. The gate has counted the first.
-func (c *conversation) wait(ctx context.Context, number int) error {
+// account's rate and the service, and tells who asks it. The gate has counted the
+// first.
+func (c *conversation) wait(ctx context.Context, number int) (caller Caller, err error) {
 	select {
 	case c.room <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return Caller{}, ctx.Err()
 	}
-	for number > 0 {
-		standing := c.server.rates.take(&c.call.caller)
+	for {
+		if caller, err = c.server.authenticate(c.shown); err != nil {
+			return Caller{}, err
+		}
+		if number == 0 {
+			break
+		}
+		standing := c.server.rates.take(&caller)
 		if standing.wait == 0 {
 			break
 		}
-		timer := time.NewTimer(standing.wait)
+		timer := time.NewTimer(min(standing.wait, askAgain))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return ctx.Err()
+			return Caller{}, ctx.Err()
 		}
 	}
 	select {
 	case c.server.asking <- struct{}{}:
-		return nil
+		return caller, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return Caller{}, ctx.Err()
 	}
 }
 
-func (c *conversation) answer(ctx context.Context, next heard, number int) *enrichv1.EnrichResult {
+func (c *conversation) answer(ctx context.Context, asked *call, next heard, number int) *enrichv1.EnrichResult {
 	s, began := c.server, time.Now()
 	err, question := next.err, next.question.GetRequest()
 	if err == nil {
@@ -173,13 +188,13 @@ func (c *conversation) answer(ctx context.Context, next heard, number int) *enri
 		if question == nil {
 			question = &enrichv1.EnrichRequest{}
 		}
-		request, err = s.readItem(question, nil, c.call)
+		request, err = s.readItem(question, nil, asked)
 	}
 	if err != nil {
-		return s.failItem(ctx, c.call, err, began)
+		return s.failItem(ctx, asked, err, began)
 	}
-	request.ID = c.call.id + "/" + strconv.Itoa(number)
-	return s.answerItem(ctx, c.call, question, request)
+	request.ID = asked.id + "/" + strconv.Itoa(number)
+	return s.answerItem(ctx, asked, question, request)
 }
 
 // send sends an answer; the first one that cannot be sent ends the stream.

@@ -218,6 +218,64 @@ func TestStreamsWaitForTheAccountsRate(t *testing.T) {
 	})
 }
 
+// changing are accounts that a test changes under way.
+type changing struct{ now atomic.Pointer[keyring] }
+
+func (c *changing) ByKey(key string) (Caller, bool)   { return c.now.Load().ByKey(key) }
+func (c *changing) ByName(name string) (Caller, bool) { return c.now.Load().ByName(name) }
+
+// TestStreamsOutliveNoKey takes rights, and at last the key, from an account
+// whose stream is open: each question is asked with what is allowed then.
+func TestStreamsOutliveNoKey(t *testing.T) {
+	accounts := &changing{}
+	let := func(ring keyring) { accounts.now.Store(&ring) }
+	let(ring())
+	var lanes atomic.Int64
+	edge := start(t, func(_ context.Context, request enrich.Request) (enrich.Answer, error) {
+		lanes.Store(int64(len(request.Account.Lanes)))
+		return enrich.Answer{}, nil
+	}, withAccounts(accounts))
+
+	stream := openStream(t, showing(t.Context(), "sales-key"), edge.grpc)
+	body, send := io.Pipe()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, edge.http+"/v1/enrich:stream", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-Api-Key", "sales-key")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewReader(response.Body)
+	for want := range int64(3) {
+		let(keyring{"sales-key": {Account: enrich.Account{Name: "sales", Lanes: make([]enrich.Lane, want)}}})
+		_ = stream.Send(questionOf(1))
+		if answer, err := stream.Recv(); err != nil || answer.GetResponse() == nil || lanes.Swap(-1) != want {
+			t.Errorf("gRPC with %d lanes: %v, %v", want, answer, err)
+		}
+		_, _ = io.WriteString(send, `{"request":{"email":"x"}}`+"\n")
+		if line, err := lines.ReadString('\n'); err != nil || lanes.Swap(-1) != want {
+			t.Errorf("REST with %d lanes: %q, %v", want, line, err)
+		}
+	}
+	let(keyring{})
+	_ = stream.Send(questionOf(1))
+	if answer, err := stream.Recv(); status.Code(err) != codes.Unauthenticated {
+		t.Errorf("gRPC without the key: %v, %v", answer, err)
+	}
+	_, _ = io.WriteString(send, `{"request":{"email":"x"}}`+"\n")
+	var last enrichv1.StreamEnrichResponse
+	if rest, err := io.ReadAll(lines); err != nil || protojson.Unmarshal(rest, &last) != nil || codes.Code(last.GetError().GetCode()) != codes.Unauthenticated {
+		t.Errorf("REST without the key: %q, %v", rest, err)
+	}
+	_ = send.Close()
+	if lanes.Load() != -1 {
+		t.Error("a question without the key reached the service")
+	}
+}
+
 // TestLines talks over REST: each question is sent after the answer to the one
 // before.
 func TestLines(t *testing.T) {
