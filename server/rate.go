@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -61,11 +60,19 @@ func (s standing) refusal() error {
 }
 
 // rates counts the accounts' requests. The zero value counts from nothing; it
-// is safe for concurrent use. It holds one number per account, and accounts come
+// is safe for concurrent use. It holds one booking per account, and accounts come
 // from the configuration.
 type rates struct {
 	began  time.Time
-	booked sync.Map // account name → *atomic.Int64
+	booked sync.Map // account name → *booking
+}
+
+// booking is the time, in nanoseconds since the rates began, up to which an
+// account's requests so far fill the rate under which they were counted.
+type booking struct {
+	mu   sync.Mutex
+	rate Rate
+	upTo int64
 }
 
 // take counts one request of an account, unless that is over its rate.
@@ -78,9 +85,8 @@ func (r *rates) charge(caller *Caller, requests int64) standing {
 	return r.count(caller, requests, true)
 }
 
-// count is the generic cell rate algorithm (ITU-T I.371): booked is the time up
-// to which the account's requests so far fill its rate, since began. Requests
-// fit while that is less than a window ahead.
+// count is the generic cell rate algorithm (ITU-T I.371): requests fit while the
+// booking is less than a window ahead.
 func (r *rates) count(caller *Caller, requests int64, owed bool) standing {
 	rate := caller.Rate
 	if rate.unbounded() {
@@ -88,18 +94,34 @@ func (r *rates) count(caller *Caller, requests int64, owed bool) standing {
 	}
 	found, ok := r.booked.Load(caller.Account.Name)
 	if !ok {
-		found, _ = r.booked.LoadOrStore(caller.Account.Name, new(atomic.Int64))
+		found, _ = r.booked.LoadOrStore(caller.Account.Name, &booking{rate: rate})
 	}
-	booked, interval := found.(*atomic.Int64), rate.interval()
-	for {
-		now, old := int64(time.Since(r.began)), booked.Load()
-		from, horizon := max(old, now), now+interval*rate.Requests
-		if !owed && from > horizon-interval {
-			return standing{rate: rate, wait: time.Duration(from + interval - horizon), full: time.Duration(from - now)}
-		}
-		to := from + min(interval*requests, math.MaxInt64/4)
-		if booked.CompareAndSwap(old, to) {
-			return standing{rate: rate, left: max(0, (horizon-to)/interval), full: time.Duration(to - now)}
-		}
+	b := found.(*booking)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := int64(time.Since(r.began))
+	if b.rate != rate {
+		b.convert(rate, now)
 	}
+	interval := rate.interval()
+	from, horizon := max(b.upTo, now), now+interval*rate.Requests
+	if !owed && from > horizon-interval {
+		return standing{rate: rate, wait: time.Duration(from + interval - horizon), full: time.Duration(from - now)}
+	}
+	b.upTo = from + min(interval*requests, longestDebt)
+	return standing{rate: rate, left: max(0, (horizon-b.upTo)/interval), full: time.Duration(b.upTo - now)}
+}
+
+// longestDebt keeps sums of times within their range.
+const longestDebt = math.MaxInt64 / 4
+
+// convert goes on under another rate: requests that were counted stay counted.
+// Of those that the rate before let in no more count than fill the new one; what
+// a batch owes beyond its rate stays owed.
+func (b *booking) convert(rate Rate, now int64) {
+	counted := float64(max(0, b.upTo-now)) / float64(b.rate.interval())
+	beyond := max(0, counted-float64(b.rate.Requests))
+	counted = min(counted-beyond, float64(rate.Requests)) + beyond
+	b.upTo = now + int64(min(counted*float64(rate.interval()), longestDebt))
+	b.rate = rate
 }

@@ -48,6 +48,42 @@ func TestRates(t *testing.T) {
 	})
 }
 
+// TestANewRateRefillsNothing has an account's rate change while it owes: neither
+// does it wait for what the new rate would let in, nor is it let in anew.
+func TestANewRateRefillsNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, after Rate
+		sent          int64         // requests before the change
+		left          int64         // after one more
+		wait          time.Duration // of one more
+	}{
+		"more a window":      {Rate{10, time.Minute}, Rate{1000, time.Minute}, 10, 989, 0},
+		"a shorter window":   {Rate{10, 24 * time.Hour}, Rate{10, time.Minute}, 10, 0, 6 * time.Second},
+		"a longer window":    {Rate{10, time.Minute}, Rate{10, time.Hour}, 10, 0, 6 * time.Minute},
+		"fewer a window":     {Rate{1000, time.Minute}, Rate{10, time.Minute}, 500, 0, 6 * time.Second},
+		"what a batch owes":  {Rate{10, time.Minute}, Rate{20, time.Minute}, 30, 0, 33 * time.Second},
+		"nothing was sent":   {Rate{10, time.Minute}, Rate{20, time.Hour}, 0, 19, 0},
+		"the longest window": {Rate{1, time.Hour}, Rate{1, 30 * 24 * time.Hour}, 1e9, 0, longestDebt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				counted := &rates{began: time.Now()}
+				if test.sent > 0 {
+					counted.charge(callerAt(test.before.Requests, test.before.Window), test.sent)
+				}
+				got := counted.take(callerAt(test.after.Requests, test.after.Window))
+				if got.left != test.left || got.wait.Round(time.Second) != test.wait.Round(time.Second) {
+					t.Errorf("%d left, a wait of %s", got.left, got.wait)
+				}
+				back := counted.take(callerAt(test.before.Requests, test.before.Window))
+				if again := counted.take(callerAt(test.after.Requests, test.after.Window)); again.left > got.left {
+					t.Errorf("there and back again leaves %d after %d, by %+v", again.left, got.left, back)
+				}
+			})
+		})
+	}
+}
+
 func TestRatesLetNoMoreInSideBySide(t *testing.T) {
 	counted, caller := &rates{began: time.Now()}, callerAt(100, time.Hour)
 	var in atomic.Int64
