@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
@@ -99,6 +100,27 @@ func TestAnswersAreRecitedWhileTheyHold(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnswersWithAbsencesAreRecited: that nobody knows something is an answer
+// too, and nothing of it is asked for ahead.
+func TestAnswersWithAbsencesAreRecited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		absences := 0
+		for i := range 20 {
+			request := enrich.Request{Email: fmt.Sprintf("lead%d@northwind.example", i), Account: enrich.Account{Name: "sales"}, Lane: enrich.Interactive}
+			w.learn(t, request)
+			for _, gap := range w.enrich(t, request).Gaps {
+				if gap.Kind == enrich.GapAbsent {
+					absences++
+				}
+			}
+		}
+		if absences == 0 {
+			t.Error("the fake vendors knew everything: nothing was shown")
+		}
+	})
 }
 
 // TestRecitedAnswersAreTheSame compares what is made of memory with what is

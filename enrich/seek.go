@@ -52,17 +52,15 @@ func (s *Service) consider(q *question, h *half) {
 	}
 	counts, soon := q.counting(h.found.record), q.soon()
 	missingSoon := s.needs(q, h.part, counts, soon)
-	if len(missingSoon) == 0 {
-		h.settled = true // for nothing is missing now either
-		return
-	}
 	needs := missingSoon
-	if soon > 0 {
+	if soon > 0 && len(needs) > 0 { // else nothing is missing now either
 		needs = s.needs(q, h.part, counts, 0)
 	}
 	switch {
 	case len(needs) == 0:
-		s.refreshAhead(q, h.part, q.usable(missingSoon, counts), soon)
+		stale := q.usable(missingSoon, counts) // absences are not asked for ahead
+		h.settled = len(stale) == 0
+		s.refreshAhead(q, h.part, stale, soon)
 	case q.mayBeStale() && len(q.usable(needs, counts)) == len(needs):
 		s.refresh(q, h.part, needs, 0)
 	default:
