@@ -34,3 +34,6 @@ func (e enricher) Recite(ctx context.Context, request *enrich.Request, form enri
 	e.metrics.Saved(recital.Saved)
 	return recital
 }
+
+// MayTell tells whether an answer may be given again.
+func (e enricher) MayTell(address, domain string) bool { return e.service.MayTell(address, domain) }

@@ -35,6 +35,33 @@ func (s *Service) suppress(q *question) error {
 	return nil
 }
 
+// MayTell tells whether an answer that was given before may be given again: not
+// when the person or the company that it tells of, "" for none, was suppressed
+// since, and not when that cannot be told.
+func (s *Service) MayTell(address, domain string) bool {
+	var keys []email.Key
+	if address != "" {
+		person, err := s.Normalizer.Normalize(address)
+		if err != nil {
+			return false
+		}
+		keys = append(keys, person.Key())
+	}
+	if domain != "" {
+		company, err := s.Normalizer.NormalizeDomain(domain)
+		if err != nil {
+			return false
+		}
+		keys = append(keys, company.Key())
+	}
+	for _, key := range keys {
+		if suppressed, err := s.suppressions().Suppressed(key); err != nil || suppressed {
+			return false
+		}
+	}
+	return true
+}
+
 // StopLookUps ends the look-up under way about a subject, and tells how many
 // there were. Who waits for it gets nothing of it, and what it still brings is
 // dropped. Call it after the subject was suppressed and forgotten, so that no

@@ -247,3 +247,23 @@ func TestAnAccountGetsWhatItMaySeeForItsPurpose(t *testing.T) {
 		}
 	})
 }
+
+func TestWhoIsSuppressedIsNotToldOfAgain(t *testing.T) {
+	service, _ := newService(t, knows)
+	suppressions := &list{}
+	service.Suppressions = suppressions
+	const jane, acme = "jane.doe@acme.example", "acme.example"
+	suppressions.add(keyOf(t, service, jane))
+	for _, test := range []struct {
+		address, domain string
+		may             bool
+	}{{"", acme, true}, {jane, "", false}, {jane, acme, false}, {"john.roe@acme.example", acme, true}, {"", "", true}, {"no address", "", false}, {"", "no domain", false}} {
+		if service.MayTell(test.address, test.domain) != test.may {
+			t.Errorf("of %q and %q: %v", test.address, test.domain, !test.may)
+		}
+	}
+	suppressions.err = errors.New("the list is away")
+	if service.MayTell("", acme) {
+		t.Error("told while the list cannot be read")
+	}
+}

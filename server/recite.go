@@ -14,6 +14,9 @@ import (
 // Reciter answers from what was sent before; *enrich.Service is one.
 type Reciter interface {
 	Recite(ctx context.Context, request *enrich.Request, form enrich.RenderedForm) enrich.Recital
+	// MayTell tells whether an answer that was kept under an idempotency key may
+	// be given again, by the address and the domain that it tells of, "" for none.
+	MayTell(address, domain string) bool
 }
 
 // noReciter has nothing.
@@ -22,6 +25,8 @@ type noReciter struct{}
 func (noReciter) Recite(context.Context, *enrich.Request, enrich.RenderedForm) enrich.Recital {
 	return enrich.Recital{}
 }
+
+func (noReciter) MayTell(_, _ string) bool { return true }
 
 // notRendered is the form of answers that are made anew each time.
 const notRendered enrich.RenderedForm = 0

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -40,6 +41,27 @@ func fingerprint(message proto.Message, key *string) ([sha256.Size]byte, error) 
 	return sha256.Sum256(wire), err
 }
 
+// keyOf is a key as answers are kept under it. Keys of different methods are
+// different ones, and so are those of an account that may see something else by
+// now: what was kept before may hold what it must not see any more.
+func keyOf(call *call, key string) string {
+	account := &call.caller.Account
+	return fmt.Sprintf("%s %q %q %s", call.method.name, account.Attributes, account.Purposes, key)
+}
+
+// mayTell tells whether a kept answer may be given again: not to whom it tells
+// of, once that is suppressed.
+func (s *Server) mayTell(response *enrichv1.EnrichResponse) bool {
+	var address, domain string
+	if response.GetPerson() != nil {
+		address = response.GetEmail()
+	}
+	if response.GetCompany() != nil {
+		domain = response.GetDomain()
+	}
+	return s.parts.Reciter.MayTell(address, domain)
+}
+
 // answerOnce answers a question that has a key.
 func (s *Server) answerOnce(ctx context.Context, call *call, message *enrichv1.EnrichRequest, request enrich.Request) (*enrichv1.EnrichResponse, string, error) {
 	print, err := fingerprint(message, &message.IdempotencyKey)
@@ -49,7 +71,7 @@ func (s *Server) answerOnce(ctx context.Context, call *call, message *enrichv1.E
 	var worked *enrichv1.EnrichResponse
 	var own []byte
 	var source string
-	wire, err := s.parts.Repeats.Do(ctx, call.caller.Account.Name, "Enrich:"+message.GetIdempotencyKey(), print,
+	wire, err := s.parts.Repeats.Do(ctx, call.caller.Account.Name, keyOf(call, message.GetIdempotencyKey()), print,
 		func(ctx context.Context) ([]byte, []email.Key, error) {
 			answer, err := s.parts.Enricher.Enrich(ctx, request)
 			if err != nil {
@@ -66,7 +88,17 @@ func (s *Server) answerOnce(ctx context.Context, call *call, message *enrichv1.E
 		return worked, source, nil
 	}
 	response := &enrichv1.EnrichResponse{}
-	return response, sourceRepeat, proto.Unmarshal(wire, response)
+	if err := proto.Unmarshal(wire, response); err != nil {
+		return nil, sourceNone, err
+	}
+	if s.mayTell(response) {
+		return response, sourceRepeat, nil
+	}
+	answer, err := s.parts.Enricher.Enrich(ctx, request)
+	if err != nil {
+		return nil, sourceNone, err
+	}
+	return writeAnswer(answer), sourceOf(&answer), nil
 }
 
 // subjectsOf adds the subjects that an answer tells of.
@@ -92,7 +124,7 @@ func (s *Server) answerBatchOnce(ctx context.Context, call *call, message *enric
 	}
 	var worked *enrichv1.BatchEnrichResponse
 	var own []byte
-	wire, err := s.parts.Repeats.Do(ctx, call.caller.Account.Name, "BatchEnrich:"+message.GetIdempotencyKey(), print,
+	wire, err := s.parts.Repeats.Do(ctx, call.caller.Account.Name, keyOf(call, message.GetIdempotencyKey()), print,
 		func(ctx context.Context) (_ []byte, subjects []email.Key, err error) {
 			worked, subjects = s.answerBatch(ctx, call, message)
 			for _, result := range worked.GetResults() {
@@ -116,7 +148,16 @@ func (s *Server) answerBatchOnce(ctx context.Context, call *call, message *enric
 	}
 	call.source = sourceRepeat
 	response := &enrichv1.BatchEnrichResponse{}
-	return response, proto.Unmarshal(wire, response)
+	if err := proto.Unmarshal(wire, response); err != nil {
+		return nil, err
+	}
+	for _, result := range response.GetResults() {
+		if told := result.GetResponse(); told != nil && !s.mayTell(told) {
+			worked, _ = s.answerBatch(ctx, call, message)
+			return worked, nil
+		}
+	}
+	return response, nil
 }
 
 // passes tells whether an error of this code may be gone when the same request

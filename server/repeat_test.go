@@ -135,6 +135,79 @@ func TestAnswersOfElsewhereWin(t *testing.T) {
 	}
 }
 
+// silence is a Reciter that tells nothing of some.
+type silence struct {
+	noReciter
+	about atomic.Pointer[string]
+}
+
+func (s *silence) MayTell(address, domain string) bool {
+	about := s.about.Load()
+	return about == nil || *about != address && *about != domain
+}
+
+// TestWhoIsSuppressedIsNotToldOfAgain keeps answers, and then suppresses whom
+// they tell of.
+func TestWhoIsSuppressedIsNotToldOfAgain(t *testing.T) {
+	var asked atomic.Int64
+	answer, reciter := janeAtAcme(t), &silence{}
+	edge := start(t, func(_ context.Context, request enrich.Request) (enrich.Answer, error) {
+		asked.Add(1)
+		if reciter.about.Load() != nil {
+			return enrich.Answer{IdempotencyKey: "suppressed"}, nil
+		}
+		return answer, nil
+	}, func(_ *Config, parts *Parts) { parts.Reciter, parts.Repeats = reciter, &memo{kept: map[string]kept{}} })
+	request, batch := emailOf("jane.doe@acme.example"), batchOf("jane.doe@acme.example")
+	request.IdempotencyKey, batch.IdempotencyKey = "k", "k"
+	ask := func() (string, string) {
+		one, err := edge.grpc.Enrich(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		many, err := edge.grpc.BatchEnrich(t.Context(), batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return one.GetIdempotencyKey(), many.GetResults()[0].GetResponse().GetIdempotencyKey()
+	}
+	ask()
+	if ask(); asked.Load() != 2 {
+		t.Fatalf("%d questions, want each answer repeated", asked.Load())
+	}
+	for _, about := range []string{answer.Address.Reveal(), answer.Domain.String()} {
+		reciter.about.Store(&about)
+		if one, of := ask(); one != "suppressed" || of != "suppressed" {
+			t.Errorf("about %s are told %q and %q", about, one, of)
+		}
+	}
+}
+
+// TestNarrowerRightsHoldForKeptAnswers takes an attribute from an account after
+// an answer was kept.
+func TestNarrowerRightsHoldForKeptAnswers(t *testing.T) {
+	accounts := &changing{}
+	var asked atomic.Int64
+	edge := start(t, func(context.Context, enrich.Request) (enrich.Answer, error) {
+		asked.Add(1)
+		return enrich.Answer{}, nil
+	}, withAccounts(accounts), func(_ *Config, parts *Parts) { parts.Repeats = &memo{kept: map[string]kept{}} })
+	request := emailOf("jane.doe@acme.example")
+	request.IdempotencyKey = "k"
+	for i, account := range []enrich.Account{
+		{Name: "sales", Attributes: []enrich.Attribute{"person.title", "person.phone"}},
+		{Name: "sales", Attributes: []enrich.Attribute{"person.title"}},
+		{Name: "sales", Purposes: map[string][]enrich.Attribute{"outreach": {"person.title"}}},
+	} {
+		accounts.now.Store(&keyring{"": {Account: account}})
+		for range 2 {
+			if _, err := edge.grpc.Enrich(t.Context(), request); err != nil || asked.Load() != int64(i+1) {
+				t.Errorf("with rights %d: %d questions, %v", i, asked.Load(), err)
+			}
+		}
+	}
+}
+
 func TestIdempotencyHeader(t *testing.T) {
 	edge := start(t, answered)
 	for _, test := range []struct {
