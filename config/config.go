@@ -69,7 +69,7 @@ func (c Config) problems() (all []Problem) {
 			all = append(all, fieldProblem(part.path, problem.Error()))
 		}
 	}
-	all = append(all, c.relations()...)
+	all = append(all, c.doubleCaps()...)
 	if set != nil {
 		all = append(all, c.names(set.Names())...)
 	}

@@ -3,28 +3,11 @@ package config
 import (
 	"fmt"
 	"maps"
-	"net"
 	"slices"
-	"strconv"
 
 	"github.com/enrichd/enrichd/accounts"
 	"github.com/enrichd/enrichd/quota"
 )
-
-// relations are the problems between fields that no single package sees.
-func (c Config) relations() (found []Problem) {
-	edge := c.Server.WithDefaults()
-	for _, listener := range []struct{ path, address string }{{"server.grpc", edge.GRPC}, {"server.http", edge.HTTP}} {
-		_, port, err := net.SplitHostPort(listener.address)
-		if number, portErr := strconv.Atoi(port); err == nil && (portErr != nil || number < 0 || number > 65535) {
-			found = append(found, Problem{Path: listener.path, Text: "the port is not a number from 0 to 65535"})
-		}
-	}
-	if _, port, _ := net.SplitHostPort(edge.GRPC); edge.GRPC == edge.HTTP && port != "0" {
-		found = append(found, Problem{Path: "server.http", Text: "is the address of server.grpc; each listener needs its own"})
-	}
-	return append(found, c.doubleCaps()...)
-}
 
 // names are the problems with names of one section that another one should
 // know.
@@ -99,6 +82,10 @@ func (c Config) Warnings() (warnings []string) {
 	if drain < budget {
 		warnings = append(warnings, fmt.Sprintf(
 			"server.drain_timeout, %s, is shorter than answers.retry_budget, %s: a stop can cut off answers that were paid for", drain, budget))
+	}
+	if c.Privacy.Suppression.File == "" && !c.Privacy.Redis.Enabled() {
+		warnings = append(warnings,
+			"privacy: the suppression list is in memory alone: a restart forgets it, and other replicas do not know it")
 	}
 	return warnings
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -114,9 +115,15 @@ func (c Config) WithDefaults() Config {
 func (c Config) Validate() (problems []error) {
 	c = c.WithDefaults()
 	for _, listener := range c.listeners() {
-		if _, _, err := net.SplitHostPort(listener.address); err != nil {
+		_, port, err := net.SplitHostPort(listener.address)
+		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %q is not host:port", listener.name, listener.address))
+		} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			problems = append(problems, fmt.Errorf("%s: the port is not a number from 0 to 65535", listener.name))
 		}
+	}
+	if _, port, _ := net.SplitHostPort(c.GRPC); c.GRPC == c.HTTP && port != "0" {
+		problems = append(problems, errors.New("http: is the address of server.grpc; each listener needs its own"))
 	}
 	if c.MaxMessageBytes < 4<<10 {
 		problems = append(problems, errors.New("max_message_bytes: must be at least 4096"))
