@@ -211,7 +211,11 @@ func TestWarnings(t *testing.T) {
 		"server: {drain_timeout: 1m}":      0,
 		"answers: {retry_budget: 20s}":     0,
 		"server: {drain_timeout: 45000ms}": 0,
+		"privacy: {}":                      1,
 	} {
+		if !strings.HasPrefix(text, "privacy") {
+			text += "\nprivacy: {pepper: invented-for-a-test, suppression: {file: suppressed}}"
+		}
 		loaded, err := Parse("warned.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)

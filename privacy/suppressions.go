@@ -108,7 +108,6 @@ func NewSuppressions(config Config, log *slog.Logger) (*Suppressions, error) {
 	}
 	if s.file == nil && s.redis == nil {
 		s.loaded = true
-		log.Warn("privacy: the suppression list is in memory alone: a restart forgets it, and other replicas do not know it")
 	}
 	return s, nil
 }
