@@ -134,7 +134,7 @@ providers:
 		t.Errorf("she is erased, and told about: %s", said)
 	}
 
-	for place, left := range map[string]string{"Redis": redisText(t, server.Addr), "metrics": c.metrics()} {
+	for place, left := range map[string]string{"Redis": redisText(t, server.Addr), "metrics": scrape(t, c.program.app)} {
 		c.silent(place, left)
 	}
 	server.Kill()
@@ -223,16 +223,17 @@ func (c *canaryCall) overGRPC(email string) {
 	}
 }
 
-func (c *canaryCall) metrics() string {
-	c.t.Helper()
-	response, err := http.Get("http://" + c.program.app.parts.telemetry.AdminAddress() + "/metrics")
+// scrape is what Prometheus reads of the program.
+func scrape(t *testing.T, app *App) string {
+	t.Helper()
+	response, err := http.Get("http://" + app.parts.telemetry.AdminAddress() + "/metrics")
 	if err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || !strings.Contains(string(text), "enrichd_requests_total") {
-		c.t.Errorf("no metrics: %v", err)
+		t.Errorf("no metrics: %v", err)
 	}
 	return string(text)
 }

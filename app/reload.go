@@ -9,13 +9,7 @@ import (
 
 	"github.com/enrichd/enrichd/config"
 	"github.com/enrichd/enrichd/enrich"
-)
-
-// The results of a reload, for logs and metrics.
-const (
-	reloadApplied   = "applied"
-	reloadUnchanged = "unchanged"
-	reloadRefused   = "refused"
+	"github.com/enrichd/enrichd/telemetry"
 )
 
 // Follow reads the configuration again whenever its files change or again
@@ -43,14 +37,18 @@ func (a *App) Reload(ctx context.Context) (enrich.Reloaded, error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
 	reloaded, err := a.reload()
+	result := telemetry.ReloadApplied
 	switch {
 	case err != nil:
-		a.log.ErrorContext(ctx, "configuration refused; the one before still holds", "result", reloadRefused, "problems", messages(err))
+		result = telemetry.ReloadRefused
+		a.log.ErrorContext(ctx, "configuration refused; the one before still holds", "result", result, "problems", messages(err))
 	case len(reloaded.Changed) == 0:
-		a.log.DebugContext(ctx, "configuration unchanged", "result", reloadUnchanged)
+		result = telemetry.ReloadUnchanged
+		a.log.DebugContext(ctx, "configuration unchanged", "result", result)
 	default:
-		a.log.InfoContext(ctx, "configuration reloaded", "result", reloadApplied, "changed", reloaded.Changed, "after_restart", reloaded.Restart)
+		a.log.InfoContext(ctx, "configuration reloaded", "result", result, "changed", reloaded.Changed, "after_restart", reloaded.Restart)
 	}
+	a.parts.telemetry.Metrics.Reloaded(result)
 	return reloaded, err
 }
 

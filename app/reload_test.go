@@ -183,6 +183,7 @@ func TestTheProgramFollowsItsFile(t *testing.T) {
 	text := fmt.Sprintf(`
 log: {level: info}
 server: {grpc: "127.0.0.1:0", http: "127.0.0.1:0"}
+telemetry: {admin: "127.0.0.1:0"}
 providers:
   list:
     - {definition: %[1]s, base_url: "%[3]s/%[1]s", allow_private: true, credentials: {api_key: "${file:%[4]s}"}}
@@ -236,6 +237,11 @@ providers:
 	put(file, text)
 	program.again <- syscall.SIGHUP
 	waitFor(t, "it is read again", func() bool { return lines("configuration unchanged") > 0 })
+	waitFor(t, "reloads are counted by what came of them", func() bool {
+		counted := scrape(t, program.app)
+		return strings.Contains(counted, `enrichd_config_reloads_total{result="applied"} 4`) &&
+			strings.Contains(counted, `enrichd_config_reloads_total{result="refused"} 3`)
+	})
 	if said := log.String(); strings.Contains(said, "-secret") {
 		t.Errorf("the log holds a secret: %s", said)
 	}

@@ -46,6 +46,8 @@ type Metrics struct {
 	pauses          *prometheus.CounterVec
 	surprises       *prometheus.CounterVec
 	leases          *prometheus.CounterVec
+	events          *prometheus.CounterVec
+	reloads         *prometheus.CounterVec
 }
 
 func newMetrics(log *slog.Logger) *Metrics {
@@ -65,7 +67,12 @@ func newMetrics(log *slog.Logger) *Metrics {
 	m.refusals = m.counters("quota_refusals_total", "Calls that found no token in time, by lane and why.", "provider", "lane", "reason")
 	m.pauses = m.counters("provider_pauses_total", "Pauses begun, by why.", "provider", "reason")
 	m.surprises = m.counters("quota_surprises_total", "Calls that the vendor refused although its account allowed them.", "provider")
+	m.events = m.counters("events_total", "Events of captured leads, by what became of each: accepted, repeated, or why it was refused.", "result")
 	m.leases = m.counters("quota_leases_total", "Bookings of calls ahead of the shared account, by what came of them.", "result")
+	m.reloads = m.counters("config_reloads_total", "Times that the configuration was read again, by what came of it.", "result")
+	for _, result := range []Reload{ReloadApplied, ReloadUnchanged, ReloadRefused} {
+		m.reloads.WithLabelValues(string(result)) // so that the first one is seen as an increase
+	}
 
 	m.registry.MustRegister(
 		&state{metrics: m, log: linesOf(log)},
@@ -100,6 +107,22 @@ func (m *Metrics) Saved(micros enrich.Micros) {
 		m.saved.Add(float64(micros))
 	}
 }
+
+// Reload is what came of reading the configuration again.
+type Reload string
+
+// The results of a reload, for logs and metrics.
+const (
+	ReloadApplied   Reload = "applied"
+	ReloadUnchanged Reload = "unchanged"
+	ReloadRefused   Reload = "refused"
+)
+
+// Reloaded counts that the configuration was read again.
+func (m *Metrics) Reloaded(result Reload) { m.reloads.WithLabelValues(string(result)).Inc() }
+
+// Event counts an event that came in, by what became of it.
+func (m *Metrics) Event(result string) { m.events.WithLabelValues(result).Inc() }
 
 // seconds of a time that was taken. A clock that jumped can make it negative.
 func seconds(took time.Duration) float64 { return math.Max(0, took.Seconds()) }

@@ -39,7 +39,7 @@ func TestOperatorsFindTheNamesTheyWerePromised(t *testing.T) {
 		"provider_calls_total{provider,outcome}", "provider_call_seconds{provider}", "provider_wait_seconds{provider,lane}",
 		"provider_tokens{provider,window}", "provider_paused{provider,reason}", "breaker_state{provider}",
 		"retries_total{provider,reason}", "cost_micros_total{provider,account}", "saved_micros_total{}",
-		"quota_leases_total{result}", "drift_total{provider,field}",
+		"quota_leases_total{result}", "drift_total{provider,field}", "config_reloads_total{result}",
 	} {
 		if !slices.Contains(all, "enrichd_"+promised) {
 			t.Errorf("no metric enrichd_%s", promised)
