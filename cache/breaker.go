@@ -26,7 +26,9 @@ const (
 
 // breaker keeps requests from waiting for a Redis that is away. While it is
 // open no request reaches Redis: only a probe of its own does, so that the
-// return of Redis is not tried at a request's expense.
+// return of Redis is not tried at a request's expense. There is one for recalls
+// and one for leases and writes: a Redis that is too slow for the one still
+// keeps replicas from paying twice.
 //
 //	at hand -- half of the last commands failed --> away
 //	at hand <-------- a probe succeeded ----------- away

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"strings"
@@ -140,6 +141,49 @@ func TestSlowNetwork(t *testing.T) {
 	endure(t, config,
 		func() { line.set(time.Second) },
 		func() { line.set(0) })
+}
+
+// TestSlowRedisStillLeases has Redis answer too late for every recall, not for a
+// lease: replicas that are asked about the same subjects pay for each once.
+func TestSlowRedisStillLeases(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	line := delay(t, server.Addr)
+	config := redisConfig(server)
+	config.Redis.Addresses = []string{line.addr}
+	var caches []*Cache
+	for range 3 {
+		c, err := newCache(config, patience{recall: 20 * time.Millisecond, store: 20 * time.Second}, silent())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		caches = append(caches, c)
+	}
+	line.set(60 * time.Millisecond)
+	v := &vendor{takes: 200 * time.Millisecond}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var callers sync.WaitGroup
+	const subjects = 40
+	for i := range subjects {
+		key := keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i))
+		for _, c := range caches {
+			callers.Go(func() { v.lookUp(ctx, c, key) })
+		}
+	}
+	callers.Wait()
+	if calls := v.calls.Load(); calls != subjects {
+		t.Errorf("%d calls about %d subjects", calls, subjects)
+	}
+	for _, c := range caches {
+		if c.Stats().Unleased > 0 || c.remote.writing.away.Load() {
+			t.Error("a slow Redis counts as one that is away")
+		}
+		if !c.remote.reading.away.Load() {
+			t.Error("recalls still wait for a Redis that is too slow for them")
+		}
+	}
 }
 
 // line is a connection that takes its time.

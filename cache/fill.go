@@ -23,7 +23,7 @@ var (
 )
 
 func (r *remote) remember(ctx context.Context, e *entry) *entry {
-	if r.breaker.away.Load() {
+	if r.writing.away.Load() {
 		r.later(e)
 		return e
 	}
@@ -56,7 +56,7 @@ func (r *remote) check(ctx context.Context, e *entry) *entry {
 
 // current tells whether Redis has nothing that the entry lacks, for all that can
 // be known now.
-func (r *remote) current(e *entry) bool { return r.news.current(e) || r.breaker.away.Load() }
+func (r *remote) current(e *entry) bool { return r.news.current(e) || r.reading.away.Load() }
 
 // later has a write tried again.
 func (r *remote) later(e *entry) {

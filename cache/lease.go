@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"math"
 	"sync"
 	"time"
@@ -13,6 +14,9 @@ const (
 	leaseLasts = 10 * time.Second
 	// lookAgain is how often a waiting replica looks, should no message come.
 	lookAgain = time.Second
+	// leaseTries is how often a slow Redis is asked for a lease. Taking it twice
+	// is taking it once.
+	leaseTries = 2
 )
 
 // leases are the leases of this replica: those it holds, and those of others
@@ -104,7 +108,8 @@ func (l *leases) end(t tag, token string) bool {
 // lease waits until this replica is the one to ask vendors about a subject, or
 // another has brought what is enough. Beginning from what the caller knows, it
 // returns all that is known then. It waits for half of the time that ctx
-// leaves, and goes on without a lease then, or when Redis cannot lease.
+// leaves, and goes on without a lease then, or when Redis is away or slower than
+// a call to a vendor bears.
 func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*entry) bool) (now *entry, release func()) {
 	waitCtx, cancel := ctx, context.CancelFunc(func() {})
 	lasts := leaseLasts
@@ -122,7 +127,7 @@ func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*en
 	for {
 		bell := r.leases.await(t)
 		asOf := r.news.now(t)
-		answer, err := r.acquire(waitCtx, t, token, lasts, seen)
+		answer, err := r.acquirePatiently(waitCtx, t, token, lasts, seen)
 		if err == nil && !answer.granted && answer.stored == "" {
 			select {
 			case <-bell.rung:
@@ -163,8 +168,18 @@ type leaseAnswer struct {
 	stored  string
 }
 
+func (r *remote) acquirePatiently(ctx context.Context, t tag, token string, lasts time.Duration, seen int64) (answer leaseAnswer, err error) {
+	for range leaseTries {
+		answer, err = r.acquire(ctx, t, token, lasts, seen)
+		if err == nil || errors.Is(err, errAway) || ctx.Err() != nil {
+			break
+		}
+	}
+	return answer, err
+}
+
 func (r *remote) acquire(ctx context.Context, t tag, token string, lasts time.Duration, seen int64) (leaseAnswer, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.patience.recall)
+	ctx, cancel := context.WithTimeout(ctx, r.store)
 	defer cancel()
 	reply, err := leaseScript.Run(ctx, r.writes, []string{r.keys.entry(t), r.keys.lease(t)},
 		token, lasts.Milliseconds(), seen, maxSealed+1).Slice()

@@ -165,7 +165,7 @@ func (r *remote) recover(ctx context.Context) {
 			case <-time.After(pause):
 			}
 			switch {
-			case r.breaker.away.Load():
+			case r.writing.away.Load():
 				pause = recoverAfter
 			case r.replayErasures(ctx) && r.replayWrites(ctx):
 				pause = recoverAfter

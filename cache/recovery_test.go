@@ -49,7 +49,7 @@ func TestErasuresAreReplayed(t *testing.T) {
 	two.Recall(t.Context(), key)
 
 	server.Pause()
-	one.remote.breaker.leave("the test says so")
+	one.remote.writing.leave("the test says so")
 	if err := one.Forget(t.Context(), key); err == nil {
 		t.Error("an erasure that Redis has not heard of is no error")
 	}
@@ -74,7 +74,7 @@ func TestMemorySurvivesAnEmptyRedis(t *testing.T) {
 	one.Remember(t.Context(), key, record, time.Now().Add(time.Hour))
 	gaps := one.Stats().Gaps
 	server.Restart()
-	eventually(t, func() bool { return one.Stats().Gaps > gaps && !one.remote.breaker.away.Load() })
+	eventually(t, func() bool { return one.Stats().Gaps > gaps && !one.remote.reading.away.Load() })
 	got, by := one.Recall(t.Context(), key)
 	if by != enrich.MemoryTier {
 		t.Fatalf("recalled by %q", by)
@@ -139,7 +139,7 @@ func TestErasuresSurviveARestart(t *testing.T) {
 	one := startCache(t, config)
 	one.Remember(t.Context(), key, wideRecord(now()), time.Now().Add(time.Hour))
 	server.Pause()
-	one.remote.breaker.leave("the test says so")
+	one.remote.writing.leave("the test says so")
 	if err := one.Forget(t.Context(), key); err == nil {
 		t.Error("an erasure that Redis has not heard of is no error")
 	}

@@ -14,13 +14,18 @@ import (
 	"github.com/enrichd/enrichd/redisconn"
 )
 
-// startWithin bounds the first look at Redis.
-const startWithin = 500 * time.Millisecond
+const (
+	// startWithin bounds the first look at Redis.
+	startWithin = 2 * time.Second
+	// ready is how many connections are open for reading, and for writing,
+	// before the first request needs one.
+	ready = 8
+)
 
 // patience is how long is waited for Redis.
 type patience struct {
 	recall time.Duration // what a recall may add to a request
-	store  time.Duration // a write, for which the answer waits
+	store  time.Duration // a write or a lease, which save the price of a call
 }
 
 var usualPatience = patience{recall: 50 * time.Millisecond, store: 250 * time.Millisecond}
@@ -31,7 +36,8 @@ type remote struct {
 	reads    redis.UniversalClient // retries once
 	writes   redis.UniversalClient // never retries: a lost answer may hide a done write
 	keys     keyspace
-	breaker  *breaker
+	reading  *breaker // recalls do without a Redis that is slow
+	writing  *breaker // leases and writes only without one that is away
 	clock    clock
 	news     *news
 	follower follower
@@ -60,7 +66,8 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 	r := &remote{
 		patience: patience,
 		keys:     keyspace{prefix: config.Prefix, db: config.DB},
-		breaker:  newBreaker(patience.recall*3/4, log),
+		reading:  newBreaker(patience.recall*3/4, log.With("for", "recalls")),
+		writing:  newBreaker(patience.store*3/4, log.With("for", "leases and writes")),
 		news:     newNews(),
 		follower: none{},
 		barriers: barriers,
@@ -70,38 +77,62 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 		cancel:   func() {},
 		closing:  make(chan struct{}),
 	}
-	options := redisconn.Options{Patience: patience.store, PoolPatience: patience.recall, PoolSize: config.PoolSize}
+	options := redisconn.Options{Patience: patience.store, PoolSize: config.PoolSize, MinIdle: min(ready, config.PoolSize)}
 	if r.writes, err = config.conn().Client(options); err != nil {
 		return nil, err
 	}
-	options.Repeats, options.MinIdle = 1, min(8, config.PoolSize)
+	options.Repeats, options.PoolPatience = 1, patience.recall
 	if r.reads, err = config.conn().Client(options); err != nil {
 		return nil, errors.Join(err, r.writes.Close())
 	}
-	r.reads.AddHook(r.breaker)
-	r.writes.AddHook(r.breaker)
+	r.reads.AddHook(r.reading)
+	r.writes.AddHook(r.writing)
 	return r, nil
 }
 
-// start looks for Redis and begins to follow the news, which go to the
-// follower as well.
+// start looks for Redis, opens connections to it, and begins to follow the
+// news, which go to the follower as well.
 func (r *remote) start(follower follower) {
 	r.follower = follower
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
-	ping := func(ctx context.Context) error { return r.reads.Ping(ctx).Err() }
-	if err := within(ctx, startWithin, ping); err != nil {
-		r.breaker.leave("it does not answer at start")
+	var met sync.WaitGroup
+	for _, side := range []struct {
+		client  redis.UniversalClient
+		breaker *breaker
+		back    func(context.Context)
+	}{
+		{r.reads, r.reading, func(context.Context) { r.news.missedAll() }},
+		{r.writes, r.writing, func(ctx context.Context) { r.replayErasures(ctx) }},
+	} {
+		met.Go(func() {
+			if !meet(ctx, side.client) {
+				side.breaker.leave("it does not answer at start")
+			}
+		})
+		ping := func(ctx context.Context) error { return side.client.Ping(ctx).Err() }
+		r.running.Go(func() { side.breaker.watch(ctx, ping, side.back) })
 	}
-	r.running.Go(func() { r.breaker.watch(ctx, ping, r.back) })
+	met.Wait()
 	r.running.Go(func() { r.follow(ctx) })
 	r.running.Go(func() { r.recover(ctx) })
 }
 
-// back is called when Redis answers again, before requests use it.
-func (r *remote) back(ctx context.Context) {
-	r.news.missedAll()
-	r.replayErasures(ctx)
+// meet opens connections and tells whether Redis answers.
+func meet(ctx context.Context, client redis.UniversalClient) bool {
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, probing{}, true), startWithin)
+	defer cancel()
+	var answered atomic.Bool
+	var pings sync.WaitGroup
+	for range ready {
+		pings.Go(func() {
+			if client.Ping(ctx).Err() == nil {
+				answered.Store(true)
+			}
+		})
+	}
+	pings.Wait()
+	return answered.Load()
 }
 
 func (r *remote) name() enrich.Tier { return enrich.RedisTier }

@@ -121,7 +121,7 @@ func TestRedisAway(t *testing.T) {
 		t.Error("an entry that cannot be stored is not returned as it is")
 	}
 	server.Restart()
-	eventually(t, func() bool { return !r.breaker.away.Load() })
+	eventually(t, func() bool { return !r.reading.away.Load() && !r.writing.away.Load() })
 	r.remember(t.Context(), e)
 	if r.recall(t.Context(), subject) == nil {
 		t.Fatal("Redis is not used from when it is there")
@@ -133,32 +133,58 @@ func TestRedisAway(t *testing.T) {
 			t.Fatal("recalled from a dead Redis")
 		}
 	}
-	if !r.breaker.away.Load() {
+	if !r.reading.away.Load() {
 		t.Error("a dead Redis is still asked")
 	}
 	server.Restart()
-	eventually(t, func() bool { return !r.breaker.away.Load() })
+	eventually(t, func() bool { return !r.reading.away.Load() })
 	if r.recall(t.Context(), subject) != nil {
 		t.Error("an empty Redis recalls")
 	}
 }
 
-// TestRedisHangs pauses Redis: the first calls wait for no longer than a recall
-// may, and then none waits.
+// TestRedisHangs pauses Redis: the first twenty requests wait for no longer than
+// each may, and then none waits, be it for a recall, a lease or a write.
 func TestRedisHangs(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r := startRemote(t, server, usualPatience)
 	server.Pause()
 	defer server.Resume()
-	for range tripCalls {
-		r.recall(t.Context(), newTag())
+	request := func() {
+		subject := newTag()
+		r.recall(t.Context(), subject)
+		_, release := r.lease(t.Context(), subject, nil, func(*entry) bool { return false })
+		r.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), titleBy("alpha", now())))
+		release()
 	}
-	if !r.breaker.away.Load() {
+	for range tripCalls {
+		request()
+	}
+	if !r.reading.away.Load() || !r.writing.away.Load() {
 		t.Fatal("a hanging Redis is still asked")
 	}
+	began := time.Now()
+	for range 1000 {
+		request()
+	}
+	if took := time.Since(began); took > 1000*usualPatience.recall/2 {
+		t.Errorf("a thousand requests took %v: they wait", took)
+	}
 	server.Resume()
-	eventually(t, func() bool { return !r.breaker.away.Load() })
+	eventually(t, func() bool { return !r.reading.away.Load() && !r.writing.away.Load() })
+}
+
+// TestConnectionsAreOpenBeforeTheyAreNeeded holds for reading and for writing.
+func TestConnectionsAreOpenBeforeTheyAreNeeded(t *testing.T) {
+	t.Parallel()
+	r := startRemote(t, redistest.Start(t), patient)
+	for _, client := range []redis.UniversalClient{r.reads, r.writes} {
+		if client.PoolStats().TotalConns == 0 {
+			t.Error("no connection is open at start")
+		}
+		eventually(t, func() bool { return client.PoolStats().TotalConns >= ready })
+	}
 }
 
 // TestRedisOverTLS speaks to a Redis that wants a certificate.

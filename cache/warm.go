@@ -74,7 +74,7 @@ func (r *remote) hottest(ctx context.Context) (batches [][]asked) {
 func (r *remote) saveHottest(ctx context.Context, tags []tag) {
 	ctx, cancel := context.WithTimeout(ctx, r.store)
 	defer cancel()
-	if len(tags) == 0 || r.breaker.away.Load() {
+	if len(tags) == 0 || r.writing.away.Load() {
 		return
 	}
 	members := make([]redis.Z, 0, len(tags))
