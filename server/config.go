@@ -59,6 +59,11 @@ type Config struct {
 	// stops until one is answered. Over all streams it is MaxRequests. Default
 	// 64.
 	StreamWidth int `yaml:"stream_width"`
+	// DrainDelay is how long the service, once told to stop, reports that it is
+	// not ready while it still takes requests, so that whoever looks at its
+	// readiness sends them elsewhere first. Longer than it takes load balancers
+	// to notice, such as 5 s in Kubernetes. Default 0.
+	DrainDelay time.Duration `yaml:"drain_delay"`
 	// DrainTimeout is how long requests under way may still take when the
 	// service stops. Shorter than the answers' retry budget, it cuts off
 	// requests that vendors have been paid for. Default 60 s.
@@ -139,6 +144,9 @@ func (c Config) Validate() (problems []error) {
 	}
 	if c.BodyTimeout < 0 {
 		problems = append(problems, errors.New("body_timeout: must not be negative"))
+	}
+	if c.DrainDelay < 0 {
+		problems = append(problems, errors.New("drain_delay: must not be negative"))
 	}
 	if c.DrainTimeout < 0 {
 		problems = append(problems, errors.New("drain_timeout: must not be negative"))

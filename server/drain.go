@@ -10,6 +10,17 @@ import (
 // services live on in a drain: long enough to be told that the service stops.
 const companionGrace = time.Second
 
+// announce reports the service as not ready, and returns after the drain delay.
+// Requests are taken meanwhile.
+func (s *Server) announce() {
+	s.leaving.Store(true)
+	s.health.Shutdown()
+	if s.config.DrainDelay > 0 {
+		s.log.Info("stopping: not ready any more, new requests are still taken", "for", s.config.DrainDelay)
+		time.Sleep(s.config.DrainDelay)
+	}
+}
+
 // drain reports the service as not serving, stops accepting on both listeners
 // at once and lets the requests under way finish side by side, until the drain
 // timeout. Connections without a request, and requests that have not been sent

@@ -114,6 +114,49 @@ func TestDrainStopsAcceptingOnBothPathsAtOnce(t *testing.T) {
 	}
 }
 
+// TestAnnouncesItsStopBeforeItRefuses has the service answer new connections on
+// both paths during the drain delay, while it reports that it is not ready.
+func TestAnnouncesItsStopBeforeItRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, Config{DrainDelay: 5 * time.Second}, func(context.Context, enrich.Request) (enrich.Answer, error) {
+			return enrich.Answer{}, nil
+		})
+		synctest.Wait()
+		b.cancel()
+		time.Sleep(5*time.Second - 1)
+		synctest.Wait()
+		client, rest := b.client(), b.connect()
+		defer client.Close()
+		defer rest.Close()
+		if _, err := enrichv1.NewEnrichServiceClient(client).Enrich(t.Context(), emailOf("x")); err != nil {
+			t.Errorf("gRPC already refuses: %v", err)
+		}
+		health, err := healthpb.NewHealthClient(client).Check(t.Context(), &healthpb.HealthCheckRequest{Service: enrichv1.EnrichService_ServiceDesc.ServiceName})
+		if err != nil || health.GetStatus() != healthpb.HealthCheckResponse_NOT_SERVING {
+			t.Errorf("health: %v, %v", health, err)
+		}
+		rest.send("GET /readyz", "Accept: */*", "")
+		if response, body := rest.receive(); response.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("ready while stopping: %d %s", response.StatusCode, body)
+		}
+		rest.send("POST /v1/enrich", "Content-Length: 13", whole)
+		if response, body := rest.receive(); response.StatusCode != http.StatusOK {
+			t.Errorf("REST already refuses: %d %s", response.StatusCode, body)
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		for path, listener := range map[string]*pipes{"gRPC": b.grpc, "REST": b.http} {
+			if conn, err := listener.dial(); err == nil {
+				t.Errorf("%s accepts after the delay", path)
+				_ = conn.Close()
+			}
+		}
+		if err := <-b.served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestDrainDoesNotWaitForWhatWasNotSent(t *testing.T) {
 	for name, begin := range map[string]func(t *testing.T, b *bubble){
 		"a silent REST connection": func(t *testing.T, b *bubble) { b.connect() },

@@ -44,8 +44,8 @@ func (s *Server) watchReadiness(stopped context.Context) {
 // writeReady tells whether new requests are welcome, and else why not.
 func (s *Server) writeReady(w http.ResponseWriter, _ *http.Request) {
 	problems := s.parts.Readiness.Problems()
-	if s.draining.Err() != nil {
-		problems = append(problems, "stopping: requests under way are finished, new ones are not taken")
+	if s.leaving.Load() || s.draining.Err() != nil {
+		problems = append(problems, "stopping: send new requests elsewhere")
 	}
 	if len(problems) > 0 {
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"buf.build/go/protovalidate"
@@ -40,7 +41,9 @@ type Server struct {
 	rates        rates
 	// asking holds a token for each question of streams that is under way.
 	asking chan struct{}
-	// draining ends when the service begins to stop.
+	// leaving is set when the service is told to stop, draining ends when it
+	// takes no more requests.
+	leaving    atomic.Bool
 	draining   context.Context
 	beginDrain context.CancelFunc
 
@@ -116,9 +119,9 @@ func (s *Server) GRPCAddress() string { return s.grpcDoor.Addr().String() }
 // HTTPAddress is where REST is listened for.
 func (s *Server) HTTPAddress() string { return s.httpDoor.Addr().String() }
 
-// Serve answers until ctx ends, then lets the requests under way finish within
-// the drain timeout and returns nil, or returns the error of a listener that
-// failed.
+// Serve answers until ctx ends and for the drain delay after it, then lets the
+// requests under way finish within the drain timeout and returns nil, or returns
+// the error of a listener that failed.
 func (s *Server) Serve(ctx context.Context) error {
 	group, stopped := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -139,6 +142,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		<-stopped.Done()
+		if ctx.Err() != nil { // else a listener failed
+			s.announce()
+		}
 		s.drain()
 		return nil
 	})
