@@ -61,7 +61,7 @@ func (o operator) Providers(context.Context) ([]enrich.ProviderState, error) {
 
 // Pause stops the calls to a provider.
 func (o operator) Pause(ctx context.Context, provider, reason string, until time.Time) error {
-	if err := o.known(provider); err != nil {
+	if err := o.known("provider", provider); err != nil {
 		return err
 	}
 	o.log.WarnContext(ctx, "an operator pauses a provider", "provider", provider, "reason", reason, "until", until)
@@ -71,7 +71,7 @@ func (o operator) Pause(ctx context.Context, provider, reason string, until time
 
 // Resume lets a provider be called again.
 func (o operator) Resume(ctx context.Context, provider string) error {
-	if err := o.known(provider); err != nil {
+	if err := o.known("provider", provider); err != nil {
 		return err
 	}
 	o.log.WarnContext(ctx, "an operator resumes a provider", "provider", provider)
@@ -80,7 +80,7 @@ func (o operator) Resume(ctx context.Context, provider string) error {
 
 // ForgetProvider drops all that a provider has said until now.
 func (o operator) ForgetProvider(ctx context.Context, provider string) error {
-	if err := o.known(provider); err != nil {
+	if err := o.known("provider", provider); err != nil {
 		return err
 	}
 	if err := o.records.ForgetProvider(ctx, provider); err != nil {
@@ -89,9 +89,10 @@ func (o operator) ForgetProvider(ctx context.Context, provider string) error {
 	return nil
 }
 
-func (o operator) known(provider string) error {
+// known refuses what a field of a request names and is no provider.
+func (o operator) known(field, provider string) error {
 	if o.current().Vendor(provider) == nil {
-		return invalid("provider", "unknown_provider", "there is no provider of this name")
+		return invalid(field, "unknown_provider", "there is no provider of this name")
 	}
 	return nil
 }
@@ -119,12 +120,12 @@ func (o operator) Switches(context.Context) (all []enrich.Switch, err error) {
 func (o operator) SetSwitch(ctx context.Context, set enrich.Switch, off bool) error {
 	switch set.Scope {
 	case enrich.SwitchProvider:
-		if err := o.known(set.Name); err != nil {
+		if err := o.known("name", set.Name); err != nil {
 			return err
 		}
 	case enrich.SwitchAccount:
 		if !o.isAccount(set.Name) {
-			return invalid("account", "unknown_account", "there is no account of this name")
+			return invalid("name", "unknown_account", "there is no account of this name")
 		}
 	}
 	if err := o.quotas.Switch(ctx, scopes[set.Scope], set.Name, off, set.Reason); err != nil {

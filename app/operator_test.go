@@ -53,15 +53,19 @@ func TestOperatorsStopProviders(t *testing.T) {
 		if got := health(); got != [2]enrich.ProviderHealth{enrich.ProviderReady, enrich.ProviderReady} {
 			t.Errorf("health at last = %v", got)
 		}
-		for name, err := range map[string]error{
-			"pause":  o.Pause(t.Context(), "nobody", "", time.Time{}),
-			"resume": o.Resume(t.Context(), "nobody"),
-			"forget": o.ForgetProvider(t.Context(), "nobody"),
-			"switch": o.SetSwitch(t.Context(), enrich.Switch{Scope: enrich.SwitchAccount, Name: "nobody"}, true),
+		for name, refusal := range map[string]struct {
+			err   error
+			field string
+		}{
+			"pause":      {o.Pause(t.Context(), "nobody", "", time.Time{}), "provider"},
+			"resume":     {o.Resume(t.Context(), "nobody"), "provider"},
+			"forget":     {o.ForgetProvider(t.Context(), "nobody"), "provider"},
+			"switch":     {o.SetSwitch(t.Context(), enrich.Switch{Scope: enrich.SwitchAccount, Name: "nobody"}, true), "name"},
+			"switch off": {o.SetSwitch(t.Context(), enrich.Switch{Scope: enrich.SwitchProvider, Name: "nobody"}, true), "name"},
 		} {
 			var typed *enrich.Error
-			if !errors.As(err, &typed) || typed.Kind != enrich.Invalid {
-				t.Errorf("%s of nobody: %v", name, err)
+			if !errors.As(refusal.err, &typed) || typed.Kind != enrich.Invalid || typed.Field != refusal.field {
+				t.Errorf("%s of nobody: %v", name, refusal.err)
 			}
 		}
 	})

@@ -77,11 +77,11 @@ func (s *Server) checkRules(message proto.Message) error {
 		return nil
 	case errors.As(err, &broken) && len(broken.Violations) > 0:
 		violation := broken.Violations[0].Proto
-		field := protovalidate.FieldPathString(violation.GetField())
-		return &enrich.Error{
-			Kind: enrich.Invalid, Field: field, Reason: violation.GetRuleId(), Offset: -1,
-			Message: strings.TrimSpace(field + ": " + violation.GetMessage()),
+		field, text := protovalidate.FieldPathString(violation.GetField()), violation.GetMessage()
+		if field == "" { // a rule of the whole message names the field itself
+			field, text, _ = strings.Cut(text, ": ")
 		}
+		return &enrich.Error{Kind: enrich.Invalid, Field: field, Reason: violation.GetRuleId(), Offset: -1, Message: field + ": " + text}
 	default:
 		return &enrich.Error{Kind: enrich.Internal, Message: "the request could not be checked", Offset: -1, Cause: err}
 	}
