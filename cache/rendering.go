@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"encoding/binary"
 	"time"
 
 	"github.com/dgraph-io/ristretto/v2"
@@ -86,19 +85,41 @@ func (c *Cache) glance(ctx context.Context, key email.Key) (seen any, known bool
 	return e, current
 }
 
-// Rendering returns what was kept of the answer to a question at the same
-// glance. It counts as a recall of the subjects from memory.
-func (c *Cache) Rendering(glance enrich.Glance, question enrich.Fingerprint) (enrich.Rendering, bool) {
-	found, ok := c.renderings.cache.Get(wordOf(glance, question))
-	if !ok || found.question != question || found.of != glance || !time.Now().Before(found.until) {
-		return enrich.Rendering{}, false
+// Rendering returns what was kept of the answer to a question, and the glance at
+// which it was made.
+func (c *Cache) Rendering(question enrich.Fingerprint) (enrich.Rendering, enrich.Glance, bool) {
+	if c.renderings == nil {
+		return enrich.Rendering{}, enrich.Glance{}, false
 	}
-	for _, seen := range [...]any{glance.Person, glance.Company} {
+	found, ok := c.renderings.cache.Get(question[0])
+	if !ok || found.question != question || !time.Now().Before(found.until) {
+		return enrich.Rendering{}, enrich.Glance{}, false
+	}
+	return found.Rendering, found.of, true
+}
+
+// Holds tells whether memory has the very entries of a glance, and need not ask
+// Redis. It counts as a recall of the subjects from memory.
+func (c *Cache) Holds(ctx context.Context, glance enrich.Glance) bool {
+	if glance.Terms != any(c.barriers.until.Load()) {
+		return false
+	}
+	subjects := [...]any{glance.Person, glance.Company}
+	for _, seen := range subjects {
+		if seen == nil {
+			continue
+		}
+		of := seen.(*entry)
+		if e, current := c.near(ctx, of.tag); e != of || !current {
+			return false
+		}
+	}
+	for _, seen := range subjects {
 		if seen != nil {
 			c.stats.recalled(enrich.MemoryTier)
 		}
 	}
-	return found.Rendering, true
+	return true
 }
 
 // KeepRendering keeps it until the given time at most.
@@ -107,20 +128,7 @@ func (c *Cache) KeepRendering(glance enrich.Glance, question enrich.Fingerprint,
 	if c.renderings == nil || life <= 0 {
 		return
 	}
-	word := wordOf(glance, question)
-	c.renderings.cache.Del(word)
+	c.renderings.cache.Del(question[0])
 	cost := int64(len(rendering.Sent)) + keptOverhead
-	c.renderings.cache.SetWithTTL(word, &kept{Rendering: rendering, of: glance, question: question, until: until}, cost, life)
-}
-
-// wordOf is the word by which ristretto knows a rendering: of the subjects, not
-// of their entries, so that a newer one takes the place of an older.
-func wordOf(glance enrich.Glance, question enrich.Fingerprint) uint64 {
-	word := question[0]
-	for i, seen := range [...]any{glance.Person, glance.Company} {
-		if e, ok := seen.(*entry); ok && e != nil {
-			word ^= binary.LittleEndian.Uint64(e.tag[8*(i+1):])
-		}
-	}
-	return word
+	c.renderings.cache.SetWithTTL(question[0], &kept{Rendering: rendering, of: glance, question: question, until: until}, cost, life)
 }

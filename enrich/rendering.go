@@ -15,19 +15,21 @@ type Renderings interface {
 	// Glance looks at what memory alone knows about two subjects, either of which
 	// may be the zero key. It is false when that is not enough to answer from.
 	Glance(ctx context.Context, person, company email.Key) (Glance, bool)
-	// Rendering returns what was kept of the answer to a question at the same
-	// glance.
-	Rendering(glance Glance, question Fingerprint) (Rendering, bool)
+	// Rendering returns what was kept of the answer to a question, and the glance
+	// at which it was made.
+	Rendering(question Fingerprint) (Rendering, Glance, bool)
+	// Holds tells whether memory knows what it knew at a glance. It counts as a
+	// recall of the subjects from memory.
+	Holds(ctx context.Context, glance Glance) bool
 	// KeepRendering keeps it until the given time at most.
 	KeepRendering(glance Glance, question Fingerprint, rendering Rendering, until time.Time)
 }
 
-// Glance stands for what memory knew at one moment, and under which
-// configuration. Two that are equal knew the same.
+// Glance stands for what memory knew at one moment. Two that are equal knew the
+// same.
 type Glance struct {
 	Person, Company any // what is known of each, nil where none is meant
 	Terms           any // on which it may be told
-	config          *Config
 }
 
 // Fingerprint stands for a question, its form included.
@@ -36,12 +38,21 @@ type Fingerprint [2]uint64
 // Rendering is an answer in one form, with what is told about it whenever it is
 // sent.
 type Rendering struct {
-	// Sent is the answer without its idempotency key. It is not to be changed.
+	// Sent is the answer. It is not to be changed.
 	Sent []byte
 	// Saved is what its facts once cost.
 	Saved Micros
 	// Audit is what the auditor is told; nil without one.
 	Audit *AuditEntry
+
+	of rendered
+}
+
+// rendered is what a rendering was made of, beside what memory knew.
+type rendered struct {
+	config          *Config
+	email, domain   string // as the caller wrote them
+	person, company email.Key
 }
 
 // RenderedForm is how an answer is rendered.
@@ -49,24 +60,23 @@ type RenderedForm byte
 
 // The forms.
 const (
-	RenderedProto RenderedForm = 'p' // a message of the contract
-	RenderedJSON  RenderedForm = 'j' // the same as JSON
+	RenderedProto  RenderedForm = 'p' // a message of the contract
+	RenderedJSON   RenderedForm = 'j' // the same as JSON
+	RenderedZipped RenderedForm = 'z' // the same as JSON for who accepts gzip
 )
 
 // Recital is a request whose answer may have been rendered before. The zero
 // Recital was not, and keeps nothing.
 type Recital struct {
-	// Sent is the rendered answer without its idempotency key; nil when there is
-	// none and Enrich must be asked.
-	Sent           []byte
-	IdempotencyKey string
+	// Sent is the rendered answer; nil when there is none and Enrich must be
+	// asked.
+	Sent []byte
 	// Saved is what the facts of the answer once cost.
 	Saved Micros
 
 	service  *Service
 	question Fingerprint
-	person   email.Key
-	company  email.Key
+	of       rendered
 	glance   Glance
 }
 
@@ -76,43 +86,65 @@ var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 // Recite answers a request from what was rendered when it was asked before, if
 // all that is known is still the same. It refuses nothing: whatever it cannot
 // answer is for Enrich.
-func (s *Service) Recite(ctx context.Context, request *Request, form RenderedForm) (r Recital) {
-	if s.Renderings == nil || request.Cache != CacheDefault || request.MaxAge != 0 || request.Account.Shadow != (Shadow{}) {
+func (s *Service) Recite(ctx context.Context, request *Request, form RenderedForm) Recital {
+	if s.Renderings == nil || request.Cache != CacheDefault || request.MaxAge != 0 || request.IdempotencyKey != "" || request.Account.Shadow != (Shadow{}) {
 		return Recital{}
 	}
-	q := question{account: request.Account, config: s.config(), now: time.Now().Truncate(time.Millisecond)}
-	if _, err := request.lane(); err != nil || s.identify(&q, *request) != nil {
+	if _, err := request.lane(); err != nil {
 		return Recital{}
 	}
-	r.person, r.company = q.keys()
-	for _, key := range [2]email.Key{r.person, r.company} {
+	config, print := s.config(), request.fingerprint(form)
+	// Normalizing an address and naming its subjects to the cache would be half
+	// of the work here: a rendering knows what they were for the same text.
+	rendering, glance, kept := s.Renderings.Rendering(print)
+	of := &rendering.of
+	if !kept || of.config != config || of.email != request.Email || of.domain != request.Domain {
+		return s.rehearse(ctx, request, rendered{config: config, email: request.Email, domain: request.Domain}, print)
+	}
+	if s.reticent(of) {
+		return Recital{}
+	}
+	if !s.Renderings.Holds(ctx, glance) {
+		return s.rehearse(ctx, request, *of, print)
+	}
+	if rendering.Audit != nil && s.Auditor != nil {
+		entry := *rendering.Audit
+		entry.At, entry.RequestID, entry.Consent = time.Now().Truncate(time.Millisecond), request.ID, request.Consent
+		s.Auditor.Audit(entry)
+	}
+	return Recital{Sent: rendering.Sent, Saved: rendering.Saved}
+}
+
+// rehearse notes what memory knows before an answer is made, so that it can be
+// kept.
+func (s *Service) rehearse(ctx context.Context, request *Request, of rendered, print Fingerprint) Recital {
+	q := question{account: request.Account}
+	if s.identify(&q, *request) != nil {
+		return Recital{}
+	}
+	of.person, of.company = q.keys()
+	if s.reticent(&of) {
+		return Recital{}
+	}
+	glance, known := s.Renderings.Glance(ctx, of.person, of.company)
+	if !known {
+		return Recital{}
+	}
+	return Recital{service: s, question: print, of: of, glance: glance}
+}
+
+// reticent tells whether one of the subjects must not be told about, or nobody
+// knows whether it may.
+func (s *Service) reticent(of *rendered) bool {
+	for _, key := range [2]email.Key{of.person, of.company} {
 		if key.IsZero() {
 			continue
 		}
 		if suppressed, err := s.suppressions().Suppressed(key); suppressed || err != nil {
-			return Recital{}
+			return true
 		}
 	}
-	known := false
-	if r.glance, known = s.Renderings.Glance(ctx, r.person, r.company); !known {
-		return Recital{}
-	}
-	r.glance.config = q.config
-	r.service, r.question = s, request.fingerprint(form)
-	rendering, kept := s.Renderings.Rendering(r.glance, r.question)
-	if !kept {
-		return r
-	}
-	r.Sent, r.Saved, r.IdempotencyKey = rendering.Sent, rendering.Saved, request.IdempotencyKey
-	if r.IdempotencyKey == "" {
-		r.IdempotencyKey = q.defaultIdempotencyKey()
-	}
-	if rendering.Audit != nil && s.Auditor != nil {
-		entry := *rendering.Audit
-		entry.At, entry.RequestID, entry.Consent = q.now, request.ID, request.Consent
-		s.Auditor.Audit(entry)
-	}
-	return r
+	return false
 }
 
 // Keeps tells whether an answer of Enrich to the same request can be kept: it
@@ -121,12 +153,11 @@ func (r *Recital) Keeps(answer *Answer) bool { return r.service != nil && !answe
 
 // Keep keeps what such an answer was rendered to, if memory still says the same.
 func (r *Recital) Keep(ctx context.Context, answer *Answer, sent []byte) {
-	glance, known := r.service.Renderings.Glance(ctx, r.person, r.company)
-	glance.config = r.service.config()
-	if !known || glance != r.glance {
+	glance, known := r.service.Renderings.Glance(ctx, r.of.person, r.of.company)
+	if !known || glance != r.glance || r.of.config != r.service.config() {
 		return
 	}
-	rendering := Rendering{Sent: sent, Saved: answer.Saved(), Audit: answer.audited}
+	rendering := Rendering{Sent: sent, Saved: answer.Saved(), Audit: answer.audited, of: r.of}
 	r.service.Renderings.KeepRendering(r.glance, r.question, rendering, answer.holdsUntil)
 }
 
@@ -188,7 +219,11 @@ const longestRendering = time.Hour
 // holdsUntil is until when the same question has the same answer unless memory
 // learns something; zero when providers were asked, or are to be.
 func (q *question) holdsUntil() time.Time {
-	until := q.now.Add(longestRendering)
+	// The next day has another idempotency key.
+	until := q.now.UTC().Truncate(day).Add(day)
+	if longest := q.now.Add(longestRendering); longest.Before(until) {
+		until = longest
+	}
 	for _, h := range []*half{&q.person, &q.company} {
 		switch {
 		case len(h.wanted) == 0:

@@ -25,9 +25,9 @@ type call struct {
 	rate   standing
 	// counted: the request is one of those under way.
 	counted bool
-	// rest: the request came over REST.
-	rest bool
-	// recited is the JSON that answers it, if it was made before.
+	// form is how its answers are rendered.
+	form enrich.RenderedForm
+	// recited is what answers it over REST, if it was rendered before.
 	recited []byte
 	// key is REST's Idempotency-Key; gRPC has it in the message.
 	key string

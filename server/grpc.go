@@ -55,6 +55,7 @@ type arrival struct {
 func (s *Server) arrive(ctx context.Context, info *tap.Info) (context.Context, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ctx, began := begin(ctx)
+	began.form = enrich.RenderedProto
 	if methods[info.FullMethodName] != nil {
 		ctx = began.traced(ctx, grpcHeaders(info.Header))
 	}

@@ -2,7 +2,7 @@ package server
 
 import (
 	"context"
-	"strconv"
+	"net/http"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -10,6 +10,9 @@ import (
 	"github.com/enrichd/enrichd/enrich"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
+
+// notRendered is the form of answers that are made anew each time.
+const notRendered enrich.RenderedForm = 0
 
 // Reciter answers from what was sent before; *enrich.Service is one.
 type Reciter interface {
@@ -28,89 +31,75 @@ func (noReciter) Recite(context.Context, *enrich.Request, enrich.RenderedForm) e
 
 func (noReciter) MayTell(_, _ string) bool { return true }
 
-// notRendered is the form of answers that are made anew each time.
-const notRendered enrich.RenderedForm = 0
-
-// form is how the answers of a call are rendered: as they are sent. An answer
-// among several in one JSON text is not.
-func (c *call) form() enrich.RenderedForm {
-	switch {
-	case !c.rest:
-		return enrich.RenderedProto
-	case c.method.name == "Enrich":
-		return enrich.RenderedJSON
-	default:
-		return notRendered
-	}
-}
-
 // recite answers a question as before, if all is as it was; without an answer,
 // keep is to be told the one that is made.
 func (s *Server) recite(ctx context.Context, call *call, request *enrich.Request) (response *enrichv1.EnrichResponse, recital enrich.Recital) {
-	form := call.form()
-	if form == notRendered {
+	if call.form == notRendered {
 		return nil, recital
 	}
-	recital = s.parts.Reciter.Recite(ctx, request, form)
-	switch {
-	case recital.Sent == nil:
+	recital = s.parts.Reciter.Recite(ctx, request, call.form)
+	if recital.Sent == nil {
 		return nil, recital
-	case form == enrich.RenderedJSON:
-		call.recited = withKey(recital.Sent, recital.IdempotencyKey)
-		return &enrichv1.EnrichResponse{}, recital
 	}
-	response = &enrichv1.EnrichResponse{IdempotencyKey: recital.IdempotencyKey}
-	// On the wire the fields of both stand beside each other, as in one message:
-	// a third of the cost of making the message and encoding it.
-	response.ProtoReflect().SetUnknown(recital.Sent)
+	response = &enrichv1.EnrichResponse{}
+	if call.form == enrich.RenderedProto {
+		// Unknown fields are sent as they are: a third of the cost of making the
+		// message and encoding it.
+		response.ProtoReflect().SetUnknown(recital.Sent)
+	} else {
+		call.recited = recital.Sent
+	}
 	return response, recital
 }
 
-// keep keeps an answer as it is sent, but for its idempotency key.
+// keep keeps an answer as it is sent.
 func (s *Server) keep(ctx context.Context, call *call, recital *enrich.Recital, answer *enrich.Answer, response *enrichv1.EnrichResponse) {
 	if !recital.Keeps(answer) {
 		return
 	}
-	key := response.IdempotencyKey
-	response.IdempotencyKey = ""
 	var sent []byte
 	var err error
-	if call.form() == enrich.RenderedJSON {
-		sent, err = protojson.Marshal(response)
-	} else {
+	if call.form == enrich.RenderedProto {
 		sent, err = proto.Marshal(response)
+	} else {
+		sent, err = protojson.Marshal(response)
 	}
-	response.IdempotencyKey = key
-	if err == nil {
-		recital.Keep(ctx, answer, sent)
+	if err != nil {
+		return
 	}
+	if call.form == enrich.RenderedZipped && len(sent) >= worthZipping {
+		sent = zippedBytes(sent)
+	}
+	recital.Keep(ctx, answer, sent)
 }
 
-// withKey puts an idempotency key, which is printable ASCII, into a JSON object
-// that has other members.
-func withKey(object []byte, key string) []byte {
-	text := make([]byte, 0, len(object)+len(key)+32)
-	text = append(text, `{"idempotencyKey":`...)
-	text = strconv.AppendQuote(text, key)
-	text = append(text, ',')
-	return append(text, object[1:]...)
+// enrichREST answers Enrich. The gateway would do the same, but its way through
+// contexts, routes and marshalers costs half as much again as a bare request.
+func (s *Server) enrichREST(w http.ResponseWriter, r *http.Request, call *call, body *restBody) {
+	r.Body = body // for what is wrong with it
+	zipped := zip(w, r)
+	call.form = enrich.RenderedJSON
+	if zipped.accepted {
+		call.form = enrich.RenderedZipped
+	}
+	if text, err := s.enrichJSON(r.Context(), call, body); err != nil {
+		s.writeGatewayError(r.Context(), nil, nil, zipped, r, err)
+	} else {
+		zipped.Header().Set("Content-Type", "application/json")
+		_, _ = zipped.Write(text)
+	}
+	zipped.close()
 }
 
-// recitedJSON is an answer that is JSON already.
-type recitedJSON []byte
-
-// rewriteRecited has the gateway send what was recited.
-func rewriteRecited(ctx context.Context, response proto.Message) (any, error) {
-	if call := callOf(ctx); call.recited != nil {
-		return recitedJSON(call.recited), nil
+// enrichJSON is the answer to a body as JSON, which may be compressed already.
+func (s *Server) enrichJSON(ctx context.Context, call *call, body *restBody) ([]byte, error) {
+	message := &enrichv1.EnrichRequest{}
+	if err := bodies.NewDecoder(body).Decode(message); err != nil {
+		return nil, err
 	}
-	return response, nil
-}
-
-// Marshal encodes an answer, unless it is encoded already.
-func (m *wholeBody) Marshal(answer any) ([]byte, error) {
-	if recited, ok := answer.(recitedJSON); ok {
-		return recited, nil
+	response, err := (&enrichService{server: s}).Enrich(ctx, message)
+	if err != nil || call.recited != nil {
+		return call.recited, err
 	}
-	return m.JSONPb.Marshal(answer)
+	return protojson.Marshal(response)
 }

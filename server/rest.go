@@ -18,13 +18,8 @@ import (
 // beside it. Clear-text HTTP/2 is left to the gRPC listener.
 func (s *Server) newREST() (*http.Server, error) {
 	gateway := runtime.NewServeMux(
-		// An unknown field in a body is an error, never ignored: a typo in
-		// max_cost_micros must not cost money.
-		runtime.WithMarshalerOption(runtime.MIMEWildcard, &wholeBody{runtime.JSONPb{
-			UnmarshalOptions: protojson.UnmarshalOptions{DiscardUnknown: false},
-		}}),
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, bodies),
 		runtime.WithErrorHandler(s.writeGatewayError),
-		runtime.WithForwardResponseRewriter(rewriteRecited),
 		// Headers are read by the edge alone.
 		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		// A method is what the request line says, for forms too.
@@ -50,13 +45,16 @@ func (s *Server) newREST() (*http.Server, error) {
 	return server, nil
 }
 
+// bodies are decoded so that an unknown field is an error, never ignored: a typo
+// in max_cost_micros must not cost money.
+var bodies = &wholeBody{runtime.JSONPb{UnmarshalOptions: protojson.UnmarshalOptions{DiscardUnknown: false}}}
+
 // edge stands around every REST request: it gives it an id, refuses pages of
 // other sites, and answers for a panic.
 func (s *Server) edge(contract http.Handler) http.Handler {
 	pages := s.pages()
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		ctx, call := begin(r.Context())
-		call.rest = true
 		page := pages[r.URL.Path]
 		if page == nil {
 			ctx = call.traced(ctx, propagation.HeaderCarrier(r.Header))
@@ -115,6 +113,10 @@ func (s *Server) contract(gateway http.Handler) http.Handler {
 		body, err := s.readBody(w, r)
 		if err != nil {
 			s.writeProblem(ctx, w, err)
+			return
+		}
+		if call.method.name == "Enrich" && r.Header.Get("Grpc-Timeout") == "" { // which the gateway reads
+			s.enrichREST(w, r, call, body)
 			return
 		}
 		r.Body = body

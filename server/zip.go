@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"compress/gzip"
 	"net/http"
 	"strconv"
@@ -50,7 +51,7 @@ func (z *zipped) WriteHeader(status int) { z.status = status }
 // Write sends a part of the answer.
 func (z *zipped) Write(data []byte) (int, error) {
 	if !z.begun {
-		z.begin(len(data))
+		z.begin(data)
 	}
 	if z.zipper != nil {
 		return z.zipper.Write(data)
@@ -58,9 +59,13 @@ func (z *zipped) Write(data []byte) (int, error) {
 	return z.ResponseWriter.Write(data)
 }
 
-func (z *zipped) begin(length int) {
+func (z *zipped) begin(first []byte) {
 	z.begun = true
-	if z.accepted && length >= worthZipping {
+	switch {
+	case z.accepted && isZipped(first):
+		z.Header().Set("Content-Encoding", "gzip")
+		z.Header().Set("Content-Length", strconv.Itoa(len(first)))
+	case z.accepted && len(first) >= worthZipping:
 		z.Header().Set("Content-Encoding", "gzip")
 		z.Header().Del("Content-Length")
 		z.zipper = zippers.Get().(*gzip.Writer)
@@ -72,12 +77,27 @@ func (z *zipped) begin(length int) {
 // close sends what is still kept.
 func (z *zipped) close() {
 	if !z.begun {
-		z.begin(0)
+		z.begin(nil)
 	}
 	if z.zipper != nil {
 		_ = z.zipper.Close()
 		zippers.Put(z.zipper)
 	}
+}
+
+// isZipped tells whether an answer is compressed already; no JSON or text begins
+// like that (RFC 1952, section 2.3.1).
+func isZipped(answer []byte) bool { return bytes.HasPrefix(answer, []byte{0x1f, 0x8b}) }
+
+// zippedBytes compresses an answer that is kept.
+func zippedBytes(answer []byte) []byte {
+	var out bytes.Buffer
+	zipper := zippers.Get().(*gzip.Writer)
+	zipper.Reset(&out)
+	_, _ = zipper.Write(answer) // a buffer takes everything
+	_ = zipper.Close()
+	zippers.Put(zipper)
+	return out.Bytes()
 }
 
 // Unwrap returns the writer below, for http.ResponseController.
