@@ -59,17 +59,21 @@ func namesOf(certificate *x509.Certificate) []string {
 	return names
 }
 
-// keyIn is the API key in the values of the two headers that carry one.
-func keyIn(authorization, apiKey string) string {
-	scheme, token, _ := strings.Cut(authorization, " ")
-	if strings.EqualFold(scheme, "bearer") {
+// keyIn is the API key in the values of the two headers that carry one, of which
+// a bearer's goes before the other. A header that comes twice shows no known key:
+// what stands before the service may have looked at another one of the two.
+func keyIn(authorization, apiKey []string) string {
+	if len(authorization) > 1 || len(apiKey) > 1 {
+		return "two"
+	}
+	if scheme, token, _ := strings.Cut(strings.Join(authorization, ""), " "); strings.EqualFold(scheme, "bearer") {
 		return strings.TrimSpace(token)
 	}
-	return apiKey
+	return strings.Join(apiKey, "")
 }
 
 func (s *Server) credentialOfGRPC(ctx context.Context) credential {
-	shown := credential{key: keyIn(metadatum(ctx, "authorization"), metadatum(ctx, "x-api-key"))}
+	shown := credential{key: keyIn(metadata.ValueFromIncomingContext(ctx, "authorization"), metadata.ValueFromIncomingContext(ctx, "x-api-key"))}
 	if s.config.TLS.ClientCAFile != "" {
 		if caller, ok := peer.FromContext(ctx); ok {
 			if info, ok := caller.AuthInfo.(credentials.TLSInfo); ok {
@@ -81,7 +85,7 @@ func (s *Server) credentialOfGRPC(ctx context.Context) credential {
 }
 
 func credentialOfREST(r *http.Request) credential {
-	return credential{key: keyIn(r.Header.Get("Authorization"), r.Header.Get("X-Api-Key")), certificate: verified(r.TLS)}
+	return credential{key: keyIn(r.Header["Authorization"], r.Header["X-Api-Key"]), certificate: verified(r.TLS)}
 }
 
 // verified is the client's certificate, when it was checked against our

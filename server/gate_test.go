@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,13 +65,27 @@ func TestEveryPathPassesTheGate(t *testing.T) {
 		asked = request.Account.Name
 		return enrich.Answer{}, nil
 	}, withAccounts(ring()), func(_ *Config, parts *Parts) { parts.Observer = told })
+	// A header comes once for each line of its value.
+	overGRPC := func(header, value string) context.Context {
+		ctx := t.Context()
+		for line := range strings.SplitSeq(value, "\n") {
+			ctx = metadata.AppendToOutgoingContext(ctx, header, line)
+		}
+		return ctx
+	}
+	overREST := func(header, value string) (headers []string) {
+		for line := range strings.SplitSeq(value, "\n") {
+			headers = append(headers, header+": "+line)
+		}
+		return headers
+	}
 	paths := map[string]func(header, value string) (codes.Code, string){
 		"unary": func(header, value string) (codes.Code, string) {
-			_, err := edge.grpc.Enrich(metadata.AppendToOutgoingContext(t.Context(), header, value), emailOf("x"))
+			_, err := edge.grpc.Enrich(overGRPC(header, value), emailOf("x"))
 			return status.Code(err), status.Convert(err).Message()
 		},
 		"stream": func(header, value string) (codes.Code, string) {
-			stream, err := edge.grpc.StreamEnrich(metadata.AppendToOutgoingContext(t.Context(), header, value))
+			stream, err := edge.grpc.StreamEnrich(overGRPC(header, value))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +95,7 @@ func TestEveryPathPassesTheGate(t *testing.T) {
 			return status.Code(err), status.Convert(err).Message()
 		},
 		"rest": func(header, value string) (codes.Code, string) {
-			code, headers, body := edge.ask(t, http.MethodPost, "/v1/enrich", `{"email":"x"}`, header+": "+value)
+			code, headers, body := edge.ask(t, http.MethodPost, "/v1/enrich", `{"email":"x"}`, overREST(header, value)...)
 			if code == http.StatusOK {
 				return codes.OK, ""
 			}
@@ -90,7 +105,7 @@ func TestEveryPathPassesTheGate(t *testing.T) {
 			return status.Code(failed(t, body)), status.Convert(failed(t, body)).Message()
 		},
 		"rest stream": func(header, value string) (codes.Code, string) {
-			code, _, body := edge.ask(t, http.MethodPost, "/v1/enrich:stream", `{"request":{"email":"x"}}`, header+": "+value)
+			code, _, body := edge.ask(t, http.MethodPost, "/v1/enrich:stream", `{"request":{"email":"x"}}`, overREST(header, value)...)
 			if code == http.StatusOK {
 				return codes.OK, ""
 			}
@@ -111,6 +126,9 @@ func TestEveryPathPassesTheGate(t *testing.T) {
 			{"authorization", "sales-key", false},
 			{"x-api-key", "", false},
 			{"x-api-key", "name:x", false},
+			{"authorization", "Bearer sales-key\nBearer other-key", false},
+			{"authorization", "Bearer other-key\nBearer sales-key", false},
+			{"x-api-key", "sales-key\nsales-key", false},
 		} {
 			asked = ""
 			code, text := ask(test.header, test.value)

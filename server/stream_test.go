@@ -276,21 +276,35 @@ func TestStreamsOutliveNoKey(t *testing.T) {
 	}
 }
 
-// TestLines talks over REST: each question is sent after the answer to the one
-// before.
+// TestLines talks over REST, with HTTP/1.1 and HTTP/2: each question is sent after
+// the answer to the one before.
 func TestLines(t *testing.T) {
-	edge := start(t, echo)
+	t.Run("HTTP/1.1", func(t *testing.T) { talkInLines(t, start(t, echo).http, http.DefaultClient, 1) })
+	t.Run("HTTP/2", func(t *testing.T) {
+		ours := newAuthority(t)
+		edge := secured(t, t.TempDir(), ours, false)
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: ours.trusting(), ForceAttemptHTTP2: true}}
+		talkInLines(t, strings.Replace(edge.http, "http://", "https://", 1), client, 2)
+		client.CloseIdleConnections()
+	})
+}
+
+func talkInLines(t *testing.T, address string, client *http.Client, version int) {
 	body, send := io.Pipe()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, edge.http+"/v1/enrich:stream", body)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/v1/enrich:stream", body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", ndjson)
-	response, err := http.DefaultClient.Do(request)
+	request.Header.Set("X-Api-Key", "sales-key")
+	response, err := client.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
+	if response.ProtoMajor != version {
+		t.Errorf("it speaks %s", response.Proto)
+	}
 	if kind := response.Header.Get("Content-Type"); kind != ndjson || response.StatusCode != http.StatusOK {
 		t.Fatalf("answered %s as %s", response.Status, kind)
 	}
