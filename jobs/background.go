@@ -54,16 +54,12 @@ func (e *Engine) feed(ctx context.Context) error {
 			}
 			var fed int
 			err = e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-				ids, err := e.Store.Feed(ctx, tx, lane, feedAtOne, e.crowd.accounts())
+				waiting, err := e.Store.Feed(ctx, tx, lane, feedAtOne, e.crowd.accounts())
 				if err != nil {
 					return err
 				}
-				fed = len(ids)
-				jobs := make([]Job, len(ids))
-				for i, id := range ids {
-					jobs[i] = Job{Kind: Enrich, Target: id, Lane: lane}
-				}
-				return e.queue.Submit(ctx, tx, jobs...)
+				fed = len(waiting)
+				return e.queue.Submit(ctx, tx, enrichJobs(waiting)...)
 			})
 			if err != nil {
 				return err
@@ -114,29 +110,33 @@ func (e *Engine) Resume(ctx context.Context, scope ledger.Scope, name string) er
 // a queue anew that was emptied.
 func (e *Engine) rebuild(ctx context.Context) error {
 	err := e.Store.EachWaiting(ctx, func(waiting []ledger.Waiting) error {
-		jobs := make([]Job, len(waiting))
-		for i, lead := range waiting {
-			jobs[i] = Job{Kind: Enrich, Target: lead.ID, Lane: lead.Lane}
-		}
-		return e.submit(ctx, jobs)
+		return e.submit(ctx, enrichJobs(waiting))
 	})
 	if err != nil {
 		return err
 	}
 	for after := ""; ; {
-		ids, err := e.Store.PendingDeliveries(ctx, after, feedAtOne)
-		if err != nil || len(ids) == 0 {
+		pending, err := e.Store.PendingDeliveries(ctx, after, feedAtOne)
+		if err != nil || len(pending) == 0 {
 			return err
 		}
-		jobs := make([]Job, len(ids))
-		for i, id := range ids {
-			jobs[i] = Job{Kind: Deliver, Target: id, Lane: deliverLane}
+		jobs := make([]Job, len(pending))
+		for i, delivery := range pending {
+			jobs[i] = Job{Kind: Deliver, Target: delivery.ID, Lane: deliverLane, Round: delivery.Revision}
 		}
 		if err := e.submit(ctx, jobs); err != nil {
 			return err
 		}
-		after = ids[len(ids)-1]
+		after = pending[len(pending)-1].ID
 	}
+}
+
+func enrichJobs(waiting []ledger.Waiting) []Job {
+	jobs := make([]Job, len(waiting))
+	for i, lead := range waiting {
+		jobs[i] = Job{Kind: Enrich, Target: lead.ID, Lane: lead.Lane, Round: lead.Revision}
+	}
+	return jobs
 }
 
 func (e *Engine) submit(ctx context.Context, jobs []Job) error {
@@ -152,7 +152,7 @@ func (e *Engine) reconcile(ctx context.Context) error {
 		return err
 	}
 	for _, lead := range stuck {
-		if err := e.submit(ctx, []Job{{Kind: Enrich, Target: lead.ID, Lane: lead.Lane}}); err != nil {
+		if err := e.submit(ctx, []Job{{Kind: Enrich, Target: lead.ID, Lane: lead.Lane, Round: lead.Revision}}); err != nil {
 			return err
 		}
 	}

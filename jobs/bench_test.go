@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -81,6 +82,7 @@ func BenchmarkWork(b *testing.B) {
 					leads = append(leads, addressed(n, this, lane))
 				}
 				w.submit(b, leads...)
+				before := spentCPU(b)
 				b.ResetTimer()
 				w.start(b)
 				for ended := false; !ended; {
@@ -92,7 +94,18 @@ func BenchmarkWork(b *testing.B) {
 					ended = len(open) == 0
 				}
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "leads/s")
+				b.ReportMetric(float64((spentCPU(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/lead")
 			})
 		})
 	}
+}
+
+// spentCPU is the processor time of this process, without the database's where
+// that is a process of its own.
+func spentCPU(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -16,85 +16,75 @@ func (e *Engine) deliver(ctx context.Context, task Task) error {
 	if err := e.crowd.hold(task.Lane); err != nil {
 		return err
 	}
-	d, err := e.Store.Delivery(ctx, task.Target)
+	d, err := e.Store.Dispatch(ctx, task.Target)
 	if errors.Is(err, ledger.ErrUnknown) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	if d.State != ledger.DeliveryPending {
+	if d.State != ledger.DeliveryPending || d.Reopened != task.Round {
 		return nil
 	}
 	sink, known := e.sinks[d.Sink]
 	if !known {
-		return e.giveUpDelivery(ctx, task, d, ledger.DeadSinkGone, "the sink is not configured any more")
+		return e.giveUpDelivery(ctx, d.Delivery, ledger.DeadSinkGone, "the sink is not configured any more")
 	}
 	if until, paused := e.crowd.pausedUntil(ledger.ScopeSink, d.Sink); paused {
 		return Later(max(time.Until(until), shortestWait))
 	}
-	head, err := e.Store.Head(ctx, d.Sink, d.Subject)
-	if err != nil {
-		return err
+	if d.Head > d.Version {
+		return e.endDelivery(ctx, d.Delivery, ledger.DeliverySuperseded, "superseded")
 	}
-	if head > d.Version {
-		return e.endDelivery(ctx, task, d, ledger.DeliverySuperseded, "superseded")
-	}
-	switch objected, err := e.objectedTo(ctx, d); {
+	switch objected, err := e.objectedTo(d); {
 	case err != nil:
 		return err
 	case objected:
-		return e.endDelivery(ctx, task, d, ledger.DeliveryCancelled, enrich.ReasonSuppressed)
+		return e.endDelivery(ctx, d.Delivery, ledger.DeliveryCancelled, enrich.ReasonSuppressed)
 	}
 	failure := sinks.AsError(sink.Deliver(ctx, sinks.Message{ID: d.ID, RecordKey: d.Subject, OperationKey: d.OperationKey,
 		Version: d.Version, Body: d.Payload}))
 	if failure == nil {
-		return e.endDelivery(ctx, task, d, ledger.DeliveryDone, "")
+		return e.endDelivery(ctx, d.Delivery, ledger.DeliveryDone, "")
 	}
-	return e.afterFailedDelivery(ctx, task, d, failure)
+	return e.afterFailedDelivery(ctx, d.Delivery, failure)
 }
 
 // objectedTo tells whether the subject of a delivery has objected or was erased.
-func (e *Engine) objectedTo(ctx context.Context, d ledger.Delivery) (bool, error) {
-	lead, err := e.Store.Lead(ctx, d.Lead)
+func (e *Engine) objectedTo(d ledger.Dispatch) (bool, error) {
 	switch {
-	case errors.Is(err, ledger.ErrUnknown): // kept long enough
+	case !d.LeadKept:
 		return false, nil
-	case err != nil:
-		return false, err
-	case lead.Address == "":
+	case d.Address == "":
 		return true, nil
 	}
-	return e.Objected(lead)
+	return e.Objected(ledger.Lead{Address: d.Address})
 }
 
-// endDelivery ends a delivery and its job.
-func (e *Engine) endDelivery(ctx context.Context, task Task, d ledger.Delivery, state ledger.DeliveryState, reason string) error {
+// endDelivery ends a delivery.
+func (e *Engine) endDelivery(ctx context.Context, d ledger.Delivery, state ledger.DeliveryState, reason string) error {
 	return taken(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := e.Store.EndDelivery(ctx, tx, d, state, reason); err != nil {
 			return err
 		}
 		if state == ledger.DeliveryDone {
-			err := e.Store.Note(ctx, tx, ledger.Event{Subject: d.Subject, At: time.Now(), Kind: ledger.EventDelivered, Account: d.Account,
+			return e.Store.Note(ctx, tx, ledger.Event{Subject: d.Subject, At: time.Now(), Kind: ledger.EventDelivered, Account: d.Account,
 				Lead: d.Lead, Detail: ledger.Detail{"sink": d.Sink, "attempt": d.Attempts + 1}})
-			if err != nil {
-				return err
-			}
 		}
-		return task.Complete(ctx, tx)
+		return nil
 	}))
 }
 
 // afterFailedDelivery tries again later or gives up; the lead stays what it is.
-func (e *Engine) afterFailedDelivery(ctx context.Context, task Task, d ledger.Delivery, failure *sinks.Error) error {
+func (e *Engine) afterFailedDelivery(ctx context.Context, d ledger.Delivery, failure *sinks.Error) error {
 	switch {
 	case failure.Class == sinks.Gone:
-		return e.giveUpDelivery(ctx, task, d, ledger.DeadSinkGone, failure.Reason)
+		return e.giveUpDelivery(ctx, d, ledger.DeadSinkGone, failure.Reason)
 	case failure.Class == sinks.Refused:
-		return e.giveUpDelivery(ctx, task, d, ledger.DeadSinkRefused, failure.Reason)
+		return e.giveUpDelivery(ctx, d, ledger.DeadSinkRefused, failure.Reason)
 	case !failure.Attempted: // the breaker is open: no attempt, and no writing either
 		return Later(max(time.Until(failure.ReadyAt), shortestWait) + jitter(shortestWait))
 	case d.Attempts+1 >= e.config.DeliveryTries:
-		return e.giveUpDelivery(ctx, task, d, ledger.DeadSinkFailing, failure.Reason)
+		return e.giveUpDelivery(ctx, d, ledger.DeadSinkFailing, failure.Reason)
 	}
 	var attempts int
 	err := e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
@@ -109,17 +99,13 @@ func (e *Engine) afterFailedDelivery(ctx context.Context, task Task, d ledger.De
 }
 
 // giveUpDelivery makes a delivery a dead letter of its own.
-func (e *Engine) giveUpDelivery(ctx context.Context, task Task, d ledger.Delivery, reason, message string) error {
+func (e *Engine) giveUpDelivery(ctx context.Context, d ledger.Delivery, reason, message string) error {
 	return taken(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := e.Store.EndDelivery(ctx, tx, d, ledger.DeliveryError, reason); err != nil {
 			return err
 		}
-		err := e.Store.Bury(ctx, tx, ledger.DeadLetter{Kind: ledger.DeadDelivery, Target: d.ID, Lead: d.Lead, Account: d.Account,
+		return e.Store.Bury(ctx, tx, ledger.DeadLetter{Kind: ledger.DeadDelivery, Target: d.ID, Lead: d.Lead, Account: d.Account,
 			Subject: d.Subject, Lane: deliverLane, Reason: reason, Provider: d.Sink, Message: message, Attempts: d.Attempts + 1})
-		if err != nil {
-			return err
-		}
-		return task.Complete(ctx, tx)
 	}))
 }
 

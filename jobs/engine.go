@@ -95,6 +95,6 @@ func (e *Engine) Stop(ctx context.Context) error {
 }
 
 // requeue puts a lead into the queue, once more.
-func (e *Engine) requeue(ctx context.Context, tx *sql.Tx, id string, lane enrich.Lane) error {
-	return e.queue.Submit(ctx, tx, Job{Kind: Enrich, Target: id, Lane: lane})
+func (e *Engine) requeue(ctx context.Context, tx *sql.Tx, lead ledger.Lead) error {
+	return e.queue.Submit(ctx, tx, Job{Kind: Enrich, Target: lead.ID, Lane: lead.Lane, Round: lead.Revision})
 }

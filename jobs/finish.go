@@ -76,19 +76,19 @@ func (r Report) operationKey(sink string) (string, error) {
 }
 
 // finish writes an answer down, with what it cost and what is to be delivered,
-// in the transaction that ends the job.
-func (e *Engine) finish(ctx context.Context, task Task, lead ledger.Lead, answer enrich.Answer) error {
+// in one transaction.
+func (e *Engine) finish(ctx context.Context, lead ledger.Lead, answer enrich.Answer) error {
 	now := time.Now()
 	report := MakeReport(lead, answer, now)
 	result, err := json.Marshal(report)
 	if err != nil {
 		return fmt.Errorf("jobs: report: %w", err)
 	}
-	paid := append(charges(lead, answer.Attempts), recovered(lead, answer)...)
+	paid := paidFor(lead, answer)
 	ending := ledger.Ending{State: ended[answer.Completeness], Cost: cost(paid), Result: result}
-	return lost(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		again, err := e.Store.End(ctx, tx, lead, ending)
-		if err != nil {
+	var again bool
+	err = lost(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if again, err = e.Store.End(ctx, tx, lead, ending); err != nil {
 			return err
 		}
 		if err := e.Store.Charge(ctx, tx, paid...); err != nil {
@@ -97,18 +97,21 @@ func (e *Engine) finish(ctx context.Context, task Task, lead ledger.Lead, answer
 		if err := e.Store.Note(ctx, tx, story(lead, answer, paid, now)...); err != nil {
 			return err
 		}
-		if err := e.post(ctx, tx, lead, report, result, now); err != nil {
-			return err
-		}
-		if err := task.Complete(ctx, tx); err != nil || !again {
-			return err
-		}
-		return e.requeue(ctx, tx, lead.ID, lead.Lane)
+		return e.post(ctx, tx, lead, report, result, now)
 	}))
+	if err == nil && again {
+		return Later(0) // somebody asked for more meanwhile: the same job goes on
+	}
+	return err
 }
 
 var ended = map[enrich.Completeness]ledger.State{
 	enrich.Complete: ledger.StateDone, enrich.PartlyFound: ledger.StatePartial, enrich.NotFound: ledger.StateNotFound,
+}
+
+// paidFor are the charges of an answer.
+func paidFor(lead ledger.Lead, answer enrich.Answer) []ledger.Charge {
+	return append(charges(lead, answer.Attempts), recovered(lead, answer)...)
 }
 
 // recovered are the charges of an attempt that a crash ended after the vendor

@@ -19,12 +19,20 @@ func (e *Engine) ResubmitLead(ctx context.Context, tx *sql.Tx, id string, lane e
 	if lane == enrich.Bulk {
 		return nil
 	}
-	return e.requeue(ctx, tx, id, lane)
+	lead, err := e.Store.LeadIn(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	return e.requeue(ctx, tx, lead)
 }
 
 // ResubmitDelivery puts a reopened delivery into the queue.
 func (e *Engine) ResubmitDelivery(ctx context.Context, tx *sql.Tx, id string) error {
-	return e.queue.Submit(ctx, tx, Job{Kind: Deliver, Target: id, Lane: deliverLane})
+	delivery, err := e.Store.DeliveryIn(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	return e.queue.Submit(ctx, tx, Job{Kind: Deliver, Target: id, Lane: deliverLane, Round: delivery.Reopened})
 }
 
 // Objected tells whether a lead's subject has objected.
@@ -40,14 +48,14 @@ func (e *Engine) Objected(lead ledger.Lead) (bool, error) {
 // Reset takes a lead from its worker and has it worked again.
 func (e *Engine) Reset(ctx context.Context, id string) error {
 	return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := e.Store.Reset(ctx, tx, id); err != nil {
+			return err
+		}
 		lead, err := e.Store.LeadIn(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if err := e.Store.Reset(ctx, tx, id); err != nil {
-			return err
-		}
-		return e.requeue(ctx, tx, id, lead.Lane)
+		return e.requeue(ctx, tx, lead)
 	})
 }
 

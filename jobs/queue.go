@@ -35,6 +35,9 @@ type Job struct {
 	Kind   Kind
 	Target string // the id of a lead or delivery
 	Lane   enrich.Lane
+	// Round tells apart the jobs of a target that is worked again: the lead's
+	// revision, or how often the delivery was reopened.
+	Round int64
 }
 
 // Entry is a job as the queue knows it.
@@ -51,11 +54,11 @@ type Entry struct {
 type Task struct {
 	Job
 	ID int64
-	// Complete ends the job in the transaction that writes its result.
-	Complete func(ctx context.Context, tx *sql.Tx) error
 }
 
-// Handler does a task. Its error is nil, a [Later], or a failure of ours, after
+// Handler does a task. The queue learns that a task is done some time after it
+// was: when the process ends in between, the task is handed out once more, and
+// finds in the ledger that nothing is left to do. Its error is nil, a [Later], or a failure of ours, after
 // which the queue tries again.
 type Handler func(ctx context.Context, task Task) error
 
@@ -66,8 +69,8 @@ type Later time.Duration
 // Error says how long.
 func (l Later) Error() string { return fmt.Sprintf("jobs: again in %s", time.Duration(l)) }
 
-// Queue keeps jobs. A target has one live job at most: putting it in again does
-// nothing.
+// Queue keeps jobs. A round of a target has one live job at most: putting it in
+// again does nothing.
 type Queue interface {
 	// Submit puts jobs into the queue when tx commits.
 	Submit(ctx context.Context, tx *sql.Tx, jobs ...Job) error

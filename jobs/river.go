@@ -45,24 +45,25 @@ type queue struct {
 	store  *ledger.Store
 }
 
-// The arguments of a job are its target alone: they are no place for people.
-type enrichArgs struct {
+// target is the arguments of a job: they are no place for people.
+type target struct {
 	Target string `json:"target" river:"unique"`
+	Round  int64  `json:"round" river:"unique"`
 }
 
-func (enrichArgs) Kind() string     { return string(Enrich) }
-func (a enrichArgs) target() string { return a.Target }
+func (t target) get() target { return t }
 
-type deliverArgs struct {
-	Target string `json:"target" river:"unique"`
-}
+type enrichArgs struct{ target }
 
-func (deliverArgs) Kind() string     { return string(Deliver) }
-func (a deliverArgs) target() string { return a.Target }
+func (enrichArgs) Kind() string { return string(Enrich) }
+
+type deliverArgs struct{ target }
+
+func (deliverArgs) Kind() string { return string(Deliver) }
 
 type targeted interface {
 	river.JobArgs
-	target() string
+	get() target
 }
 
 // worker runs a Handler as River's worker.
@@ -73,14 +74,8 @@ type worker[A targeted] struct {
 
 // Work does one job.
 func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
-	err := w.handle(ctx, Task{
-		Job: Job{Kind: Kind(job.Kind), Target: job.Args.target(), Lane: enrich.Lane(job.Queue)},
-		ID:  job.ID,
-		Complete: func(ctx context.Context, tx *sql.Tx) error {
-			_, err := river.JobCompleteTx[riverdriver.Driver[*sql.Tx]](ctx, tx, job)
-			return err
-		},
-	})
+	args := job.Args.get()
+	err := w.handle(ctx, Task{Job: Job{Kind: Kind(job.Kind), Target: args.Target, Lane: enrich.Lane(job.Queue), Round: args.Round}, ID: job.ID})
 	var later Later
 	if errors.As(err, &later) {
 		return river.JobSnooze(time.Duration(later))
@@ -160,9 +155,10 @@ func (q *queue) Submit(ctx context.Context, tx *sql.Tx, jobs ...Job) error {
 	}
 	params := make([]river.InsertManyParams, len(jobs))
 	for i, job := range jobs {
-		var args river.JobArgs = enrichArgs{job.Target}
+		to := target{Target: job.Target, Round: job.Round}
+		var args river.JobArgs = enrichArgs{to}
 		if job.Kind == Deliver {
-			args = deliverArgs{job.Target}
+			args = deliverArgs{to}
 		}
 		params[i] = river.InsertManyParams{Args: args, InsertOpts: &river.InsertOpts{
 			Queue:      string(job.Lane),

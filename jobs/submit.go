@@ -69,11 +69,12 @@ func (e *Engine) SubmitIn(ctx context.Context, tx *sql.Tx, account enrich.Accoun
 	var submissions []ledger.Submission
 	var at []int
 	for i, lead := range leads {
-		submission, err := e.prepare(account, lead)
+		submission, err := e.prepare(lead)
 		if err != nil {
 			results[i].Refused = enrich.AsError(err)
 			continue
 		}
+		submission.Weight = account.Weight
 		submissions = append(submissions, submission)
 		at = append(at, i)
 	}
@@ -85,14 +86,14 @@ func (e *Engine) SubmitIn(ctx context.Context, tx *sql.Tx, account enrich.Accoun
 	for i, receipt := range receipts {
 		results[at[i]].Receipt = receipt
 		if receipt.NeedsJob {
-			jobs = append(jobs, Job{Kind: Enrich, Target: receipt.ID, Lane: receipt.Lane})
+			jobs = append(jobs, Job{Kind: Enrich, Target: receipt.ID, Lane: receipt.Lane, Round: receipt.Revision})
 		}
 	}
 	return results, e.queue.Submit(ctx, tx, jobs...)
 }
 
 // prepare reads a lead. What can never be worked ends here.
-func (e *Engine) prepare(account enrich.Account, lead Lead) (ledger.Submission, error) {
+func (e *Engine) prepare(lead Lead) (ledger.Submission, error) {
 	now := time.Now()
 	if lead.At.IsZero() {
 		lead.At = now

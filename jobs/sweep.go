@@ -66,9 +66,9 @@ func (q *queue) isOurs(job *rivertype.JobRow) bool {
 }
 
 func entry(job *rivertype.JobRow) Entry {
-	var args struct{ Target string }
+	var args target
 	_ = json.Unmarshal(job.EncodedArgs, &args) // a job of another program has no target
-	e := Entry{Job: Job{Kind: Kind(job.Kind), Target: args.Target}, ID: job.ID, State: string(job.State), Attempt: job.Attempt, ReadyAt: job.ScheduledAt}
+	e := Entry{Job: Job{Kind: Kind(job.Kind), Target: args.Target, Round: args.Round}, ID: job.ID, State: string(job.State), Attempt: job.Attempt, ReadyAt: job.ScheduledAt}
 	e.Lane = enrich.Lane(job.Queue)
 	if len(job.Errors) > 0 {
 		e.LastWord = job.Errors[len(job.Errors)-1].Error

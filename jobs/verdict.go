@@ -53,6 +53,27 @@ func judge(failure *enrich.Error, lead ledger.Lead, config Config, now time.Time
 	return v
 }
 
+// passing are the reasons of gaps that may be filled by asking again.
+var passing = map[string]bool{
+	string(enrich.Temporary): true, string(enrich.Timeout): true, string(enrich.RateLimited): true, string(enrich.Blocked): true,
+	string(enrich.Pending): true, enrich.ReasonInFlight: true, enrich.ReasonBreakerOpen: true, enrich.ReasonNoToken: true,
+	enrich.ReasonOutOfTime: true,
+}
+
+// judgePart decides whether an answer with gaps is tried again for the rest, and
+// after how long. What was found is kept meanwhile and not bought again.
+func judgePart(answer enrich.Answer, lead ledger.Lead, config Config, now time.Time) (after time.Duration, again bool) {
+	if lead.Attempts >= config.Tries {
+		return 0, false
+	}
+	for _, gap := range answer.Gaps {
+		again = again || gap.Kind == enrich.GapFailed && passing[gap.Reason]
+	}
+	after = grown(config.Backoff, lead.Attempts)
+	after += jitter(after)
+	return after, again && now.Add(after).Before(lead.Deadline)
+}
+
 // grown is the backoff after so many tries.
 func grown(first time.Duration, tries int) time.Duration {
 	for range min(tries-1, 30) {

@@ -39,28 +39,28 @@ func (e *Engine) work(ctx context.Context, task Task) error {
 	account, known := e.Account(lead.Account)
 	switch {
 	case !known:
-		return e.giveUp(ctx, task, lead, failed(enrich.Denied, "the account is not configured any more"), string(enrich.Denied), nil)
+		return e.giveUp(ctx, lead, failed(enrich.Denied, "the account is not configured any more"), string(enrich.Denied), nil)
 	case lead.Attempts > mostCrashes && lead.Crashed:
-		return e.giveUp(ctx, task, lead, failed(enrich.Internal, "the process ended every time it was worked"), ledger.DeadCrashed, nil)
+		return e.giveUp(ctx, lead, failed(enrich.Internal, "the process ended every time it was worked"), ledger.DeadCrashed, nil)
 	case !began.Before(lead.Deadline):
-		return e.giveUp(ctx, task, lead, failed(enrich.OutOfTime, "its deadline passed"), ledger.DeadBudget, nil)
+		return e.giveUp(ctx, lead, failed(enrich.OutOfTime, "its deadline passed"), ledger.DeadBudget, nil)
 	case e.crowd.isPaused(ledger.ScopeAccount, lead.Account):
 		return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			if err := e.Store.SetAside(ctx, tx, lead, "account_paused"); err != nil {
-				return err
-			}
-			return task.Complete(ctx, tx)
+			return e.Store.SetAside(ctx, tx, lead, "account_paused")
 		})
 	}
 	if err := e.objects(lead); err != nil {
-		return e.objected(ctx, task, lead, err)
+		return e.objected(ctx, lead, err)
 	}
 	answer, err := e.ask(ctx, account, lead, began)
 	if err != nil {
-		return e.afterFailure(ctx, task, lead, enrich.AsError(err), answer.Attempts)
+		return e.afterFailure(ctx, lead, enrich.AsError(err), answer.Attempts)
 	}
 	e.crowd.went(lead.Lane)
-	return e.finish(ctx, task, lead, answer)
+	if after, again := judgePart(answer, lead, e.config, time.Now()); again {
+		return e.putBack(ctx, lead, paidFor(lead, answer), verdict{move: retry, reason: reasonIncomplete, after: after})
+	}
+	return e.finish(ctx, lead, answer)
 }
 
 // claim takes the lead, also from ourselves: where the end of an attempt could not
@@ -115,10 +115,10 @@ func (e *Engine) objects(lead ledger.Lead) error {
 
 // objected ends a lead whose subject objected, or whose address the normalizer
 // reads no more.
-func (e *Engine) objected(ctx context.Context, task Task, lead ledger.Lead, err error) error {
+func (e *Engine) objected(ctx context.Context, lead ledger.Lead, err error) error {
 	failure := enrich.AsError(err)
 	if failure.Reason != enrich.ReasonSuppressed {
-		return e.afterFailure(ctx, task, lead, failure, nil)
+		return e.afterFailure(ctx, lead, failure, nil)
 	}
 	return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := e.Store.End(ctx, tx, lead, ledger.Ending{State: ledger.StateCancelled, Reason: enrich.ReasonSuppressed}); err != nil {
@@ -126,10 +126,7 @@ func (e *Engine) objected(ctx context.Context, task Task, lead ledger.Lead, err 
 		}
 		event := ledger.Event{Subject: lead.Subject, At: time.Now(), Kind: ledger.EventCancelled, Account: lead.Account, Lead: lead.ID,
 			Detail: ledger.Detail{"reason": enrich.ReasonSuppressed}}
-		if err := e.Store.Note(ctx, tx, event); err != nil {
-			return err
-		}
-		return task.Complete(ctx, tx)
+		return e.Store.Note(ctx, tx, event)
 	})
 }
 
@@ -162,6 +159,10 @@ func (e *Engine) request(account enrich.Account, lead ledger.Lead, began time.Ti
 		Account: account, Lane: lead.Lane, Budget: max(budget, time.Second), MaxAge: lead.Want.MaxAge, MaxCost: lead.Want.MaxCost,
 		IdempotencyKey: lead.Key, Purpose: lead.Want.Purpose, ID: lead.ID,
 		Consent: enrich.Consent{Basis: lead.Want.Consent.Basis, Source: lead.Want.Consent.Source, CollectedAt: lead.Want.Consent.CollectedAt},
+	}
+	if request.MaxCost != nil && lead.Attempts > 1 {
+		left := max(*request.MaxCost-lead.Cost, 0)
+		request.MaxCost = &left
 	}
 	if lead.Want.Refresh && lead.Attempts == 1 { // a later try uses what the first one paid for
 		request.Cache = enrich.CacheRefresh
@@ -199,18 +200,36 @@ func joined(a, b enrich.Answer) enrich.Answer {
 }
 
 // afterFailure does what the verdict on a failed attempt says.
-func (e *Engine) afterFailure(ctx context.Context, task Task, lead ledger.Lead, failure *enrich.Error, attempts []enrich.Attempt) error {
+func (e *Engine) afterFailure(ctx context.Context, lead ledger.Lead, failure *enrich.Error, attempts []enrich.Attempt) error {
 	v := judge(failure, lead, e.config, time.Now())
 	if v.move == bury {
-		return e.giveUp(ctx, task, lead, failure, v.reason, attempts)
+		return e.giveUp(ctx, lead, failure, v.reason, attempts)
 	}
+	if v.move == wait {
+		e.crowd.waits(ctx, e.Store, lead.Lane, e.config.Workers[lead.Lane], failure.ReadyAt)
+	}
+	if lead.Crashed { // what the crash cut short is still to be charged
+		v.reason = ledger.DeadCrashed
+	}
+	return e.putBack(ctx, lead, charges(lead, attempts), v)
+}
+
+// reasonIncomplete is the reason of a lead that waits because providers of some
+// of its attributes failed.
+const reasonIncomplete = "incomplete"
+
+// putBack makes a lead wait as long as the verdict says, and writes down what the
+// attempt cost.
+func (e *Engine) putBack(ctx context.Context, lead ledger.Lead, paid []ledger.Charge, v verdict) error {
 	kind := ledger.EventFailed
 	if v.move == wait {
 		kind = ledger.EventWaited
-		e.crowd.waits(ctx, e.Store, lead.Lane, e.config.Workers[lead.Lane], failure.ReadyAt)
 	}
 	err := e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := e.Store.PutBack(ctx, tx, lead, v.reason, v.move == retry); err != nil {
+		if err := e.Store.PutBack(ctx, tx, lead, ledger.Ending{Reason: v.reason, Cost: cost(paid)}, v.move == retry); err != nil {
+			return err
+		}
+		if err := e.Store.Charge(ctx, tx, paid...); err != nil {
 			return err
 		}
 		return e.Store.Note(ctx, tx, ledger.Event{Subject: lead.Subject, At: time.Now(), Kind: kind, Account: lead.Account, Lead: lead.ID,
@@ -223,7 +242,7 @@ func (e *Engine) afterFailure(ctx context.Context, task Task, lead ledger.Lead, 
 }
 
 // giveUp makes a lead a dead letter.
-func (e *Engine) giveUp(ctx context.Context, task Task, lead ledger.Lead, failure *enrich.Error, reason string, attempts []enrich.Attempt) error {
+func (e *Engine) giveUp(ctx context.Context, lead ledger.Lead, failure *enrich.Error, reason string, attempts []enrich.Attempt) error {
 	letter := ledger.DeadLetter{Kind: ledger.DeadLead, Target: lead.ID, Lead: lead.ID, Account: lead.Account, Subject: lead.Subject,
 		Lane: lead.Lane, Reason: reason, Message: failure.Error(), Attempts: lead.Attempts}
 	for _, attempt := range attempts {
@@ -240,12 +259,8 @@ func (e *Engine) giveUp(ctx context.Context, task Task, lead ledger.Lead, failur
 		if err := e.Store.Bury(ctx, tx, letter); err != nil {
 			return err
 		}
-		err := e.Store.Note(ctx, tx, ledger.Event{Subject: lead.Subject, At: time.Now(), Kind: ledger.EventFailed, Account: lead.Account,
+		return e.Store.Note(ctx, tx, ledger.Event{Subject: lead.Subject, At: time.Now(), Kind: ledger.EventFailed, Account: lead.Account,
 			Lead: lead.ID, Detail: ledger.Detail{"reason": reason, "attempt": lead.Attempts}})
-		if err != nil {
-			return err
-		}
-		return task.Complete(ctx, tx)
 	}))
 }
 

@@ -96,7 +96,7 @@ func (s *Store) insertLeads(ctx context.Context, tx *sql.Tx, account string, sub
 		id := NewID()
 		args = append(args, id, account, sub.Key, sub.Subject, sub.Company, sub.Lane, sub.Origin, turns[i], queued,
 			millis(now), millis(sub.Deadline), string(want), sub.Address)
-		receipts[i] = Receipt{Key: sub.Key, State: StateNone, Lane: sub.Lane}
+		receipts[i] = Receipt{Key: sub.Key, State: StateNone, Lane: sub.Lane, Revision: 1}
 		index[id] = i
 	}
 	rows, err := tx.QueryContext(ctx, `INSERT INTO leads (id, account, idem_key, subject, company, lane, origin, turn, queued,
@@ -152,7 +152,7 @@ func (s *Store) widen(ctx context.Context, tx *sql.Tx, account string, submissio
 	}
 	for _, lead := range known {
 		i := index[lead.Key]
-		receipts[i].ID, receipts[i].State, receipts[i].Lane = lead.ID, lead.State, lead.Lane
+		receipts[i].ID, receipts[i].State, receipts[i].Lane, receipts[i].Revision = lead.ID, lead.State, lead.Lane, lead.Revision
 		if lead.Want.Covers(submissions[i].Want) || lead.State == StateCancelled {
 			continue
 		}
@@ -166,24 +166,27 @@ func (s *Store) widen(ctx context.Context, tx *sql.Tx, account string, submissio
 			return err
 		}
 		receipts[i].Widened = true
+		receipts[i].Revision++
 		if lead.State.Ended() {
 			if err := s.Reopen(ctx, tx, lead.ID, lead.Lane, submissions[i].Deadline); err != nil {
 				return err
 			}
+			receipts[i].Revision++
 			receipts[i].State, receipts[i].NeedsJob = StateNone, lead.Lane != enrich.Bulk
 		}
 	}
 	return nil
 }
 
-// Reopen makes an ended lead wait for a worker again, with all its attempts.
+// Reopen makes an ended lead wait for a worker again, with all its attempts and
+// its next revision.
 func (s *Store) Reopen(ctx context.Context, tx *sql.Tx, id string, lane enrich.Lane, deadline time.Time) error {
 	queued := 1
 	if lane == enrich.Bulk {
 		queued = 0
 	}
-	result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = '', attempts = 0, queued = $1, lane = $2, deadline_at = $3
-		WHERE id = $4 AND state NOT IN ('none', 'processing')`, queued, lane, millis(deadline), id)
+	result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = '', attempts = 0, queued = $1, lane = $2, deadline_at = $3,
+		revision = revision + 1 WHERE id = $4 AND state NOT IN ('none', 'processing')`, queued, lane, millis(deadline), id)
 	return oneRow(result, err, ErrLive)
 }
 
@@ -195,8 +198,9 @@ func (s *Store) forUpdate() string {
 	return " ORDER BY id FOR UPDATE"
 }
 
-// step is what one lead of an account of weight 1 moves its account's turn on.
-const step = 1_000_000
+// longestStep is what one lead of an account of weight 1 moves its account's turn
+// on; a heavier one takes shorter steps.
+const longestStep = 1_000_000
 
 // takeTurns gives the submissions of the bulk lane their places: the turns of an
 // account are a step apart and begin where the lane stands, so that accounts
@@ -204,10 +208,11 @@ const step = 1_000_000
 // queueing).
 func takeTurns(ctx context.Context, tx *sql.Tx, account string, submissions []Submission) ([]int64, error) {
 	turns := make([]int64, len(submissions))
-	bulk := int64(0)
+	bulk, step := int64(0), int64(longestStep)
 	for _, sub := range submissions {
 		if sub.Lane == enrich.Bulk {
 			bulk++
+			step = max(longestStep/int64(max(sub.Weight, 1)), 1)
 		}
 	}
 	if bulk == 0 {

@@ -54,6 +54,9 @@ func (k Keeper) Lease(ctx context.Context, key email.Key, enough func(enrich.Rec
 	return k.Caches.Lease(ctx, key, enough)
 }
 
+// Hold has the caches keep the lease.
+func (k Keeper) Hold(key email.Key, until <-chan struct{}) { k.Caches.Hold(key, until) }
+
 // Forget forgets the subject in the ledger's answers as well.
 func (k Keeper) Forget(ctx context.Context, key email.Key) error {
 	err := k.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {

@@ -25,45 +25,39 @@ var (
 // had it for longer than that. ErrTaken: neither.
 func (s *Store) Claim(ctx context.Context, id string, ttl time.Duration) (Lead, error) {
 	var lead Lead
-	err := s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.oneStatement(ctx, func(ctx context.Context, on querier) (err error) {
 		now := time.Now()
-		var before State
-		err := tx.QueryRowContext(ctx, `SELECT state FROM leads WHERE id = $1`+s.forUpdate(), id).Scan(&before)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrTaken
-		} else if err != nil {
-			return err
-		}
-		lead, err = scanLead(tx.QueryRowContext(ctx, `UPDATE leads SET state = 'processing', processing_started_at = $1, owner = $2,
-			attempts = attempts + 1, fence = fence + 1, queued = 1
+		lead, err = scanLead(on.QueryRowContext(ctx, `UPDATE leads SET reason = CASE WHEN state = 'processing' THEN 'crashed' ELSE reason END,
+			state = 'processing', processing_started_at = $1, owner = $2, attempts = attempts + 1, fence = fence + 1, queued = 1
 			WHERE id = $3 AND (state = 'none' OR (state = 'processing' AND processing_started_at < $4))
 			RETURNING `+leadColumns, millis(now), s.node, id, millis(now.Add(-ttl))))
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrTaken
-		}
-		lead.Crashed = before == StateProcessing || lead.Reason == reasonCrashed
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrTaken) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return Lead{}, ErrTaken
+	} else if err != nil {
 		return Lead{}, fmt.Errorf("ledger: claim: %w", err)
 	}
-	return lead, err
+	lead.Crashed = lead.Reason == reasonCrashed
+	return lead, nil
 }
 
-// PutBack makes a claimed lead wait again. Unless counts, the attempt was none:
-// the world was not ready.
-func (s *Store) PutBack(ctx context.Context, tx *sql.Tx, lead Lead, reason string, counts bool) error {
+// PutBack makes a claimed lead wait again for the reason of the ending, and adds
+// its cost. Unless counts, the attempt was none: the world was not ready.
+func (s *Store) PutBack(ctx context.Context, tx *sql.Tx, lead Lead, ending Ending, counts bool) error {
 	less := 1
 	if counts {
 		less = 0
 	}
 	result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = $1, owner = '', processing_started_at = 0,
-		attempts = attempts - $2 WHERE id = $3 AND fence = $4 AND state = 'processing'`, reason, less, lead.ID, lead.Fence)
+		attempts = attempts - $2, cost_micros = cost_micros + $3 WHERE id = $4 AND fence = $5 AND state = 'processing'`,
+		ending.Reason, less, ending.Cost, lead.ID, lead.Fence)
 	return oneRow(result, err, ErrLost)
 }
 
-// Ending is how a claimed lead ends.
+// Ending is how an attempt at a claimed lead ends.
 type Ending struct {
+	// State in which the lead ends.
 	State  State
 	Reason string
 	// Cost of the attempt.
@@ -73,7 +67,7 @@ type Ending struct {
 }
 
 // End ends a claimed lead. Again is true when somebody asked for more while it
-// was worked: it waits again then, and the caller puts it into the queue.
+// was worked: it waits again then, and the caller sees that it is worked.
 func (s *Store) End(ctx context.Context, tx *sql.Tx, lead Lead, ending Ending) (again bool, err error) {
 	var revision int64
 	err = tx.QueryRowContext(ctx, `UPDATE leads SET state = $1, reason = $2, cost_micros = cost_micros + $3,
@@ -124,7 +118,7 @@ func (s *Store) TakeBack(ctx context.Context) (count int64, err error) {
 // can be worked again.
 func (s *Store) Reset(ctx context.Context, tx *sql.Tx, id string) error {
 	result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = 'reset', owner = '', queued = 1,
-		fence = fence + 1 WHERE id = $1 AND state = 'processing'`, id)
+		fence = fence + 1, revision = revision + 1 WHERE id = $1 AND state = 'processing'`, id)
 	return oneRow(result, err, ErrTaken)
 }
 

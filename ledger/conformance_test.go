@@ -221,7 +221,9 @@ func takeBack(t *testing.T, store *ledger.Store) {
 		t.Errorf("after the crash: %+v", held)
 	}
 	waited := lead(t, store, id)
-	write(t, store, func(ctx context.Context, tx *sql.Tx) error { return store.PutBack(ctx, tx, waited, "throttled", false) })
+	write(t, store, func(ctx context.Context, tx *sql.Tx) error {
+		return store.PutBack(ctx, tx, waited, ledger.Ending{Reason: "throttled"}, false)
+	})
 	if got := lead(t, store, id); got.State != ledger.StateNone || got.Attempts != 1 {
 		t.Errorf("a wait counted: %+v", got)
 	}
@@ -241,9 +243,9 @@ func turns(t *testing.T, store *ledger.Store) {
 	}
 	feed := func(most int, paused ...string) (accounts []string) {
 		write(t, store, func(ctx context.Context, tx *sql.Tx) error {
-			ids, err := store.Feed(ctx, tx, enrich.Bulk, most, paused)
-			for _, id := range ids {
-				accounts = append(accounts, of[id])
+			fed, err := store.Feed(ctx, tx, enrich.Bulk, most, paused)
+			for _, lead := range fed {
+				accounts = append(accounts, of[lead.ID])
 			}
 			return err
 		})

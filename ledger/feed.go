@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -19,14 +20,14 @@ func (s *Store) Queued(ctx context.Context, lane enrich.Lane) (count int, err er
 // attempt was none.
 func (s *Store) SetAside(ctx context.Context, tx *sql.Tx, lead Lead, reason string) error {
 	result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = $1, owner = '', processing_started_at = 0, queued = 0,
-		attempts = attempts - 1 WHERE id = $2 AND fence = $3 AND state = 'processing'`, reason, lead.ID, lead.Fence)
+		attempts = attempts - 1, revision = revision + 1 WHERE id = $2 AND fence = $3 AND state = 'processing'`, reason, lead.ID, lead.Fence)
 	return oneRow(result, err, ErrLost)
 }
 
 // Feed takes the next leads of a lane that are not in the queue, account by
 // account in turn, leaving out the paused accounts. The caller puts them into
 // the queue in the same transaction.
-func (s *Store) Feed(ctx context.Context, tx *sql.Tx, lane enrich.Lane, most int, paused []string) ([]string, error) {
+func (s *Store) Feed(ctx context.Context, tx *sql.Tx, lane enrich.Lane, most int, paused []string) ([]Waiting, error) {
 	skip := ""
 	args := []any{lane, most}
 	if len(paused) > 0 {
@@ -34,19 +35,19 @@ func (s *Store) Feed(ctx context.Context, tx *sql.Tx, lane enrich.Lane, most int
 		args = append(args, anys(paused)...)
 	}
 	rows, err := tx.QueryContext(ctx, `UPDATE leads SET queued = 1 WHERE state = 'none' AND queued = 0 AND id IN (
-		SELECT id FROM leads WHERE lane = $1 AND state = 'none' AND queued = 0`+skip+` ORDER BY turn LIMIT $2) RETURNING id, turn`, args...)
+		SELECT id FROM leads WHERE lane = $1 AND state = 'none' AND queued = 0`+skip+` ORDER BY turn LIMIT $2) RETURNING id, turn, revision`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: feed: %w", err)
 	}
 	defer rows.Close()
 	type place struct {
-		id   string
+		Waiting
 		turn int64
 	}
 	var places []place
 	for rows.Next() {
-		var p place
-		if err := rows.Scan(&p.id, &p.turn); err != nil {
+		p := place{Waiting: Waiting{Lane: lane}}
+		if err := rows.Scan(&p.ID, &p.turn, &p.Revision); err != nil {
 			return nil, fmt.Errorf("ledger: feed: %w", err)
 		}
 		places = append(places, p)
@@ -54,13 +55,13 @@ func (s *Store) Feed(ctx context.Context, tx *sql.Tx, lane enrich.Lane, most int
 	if err := rows.Err(); err != nil || len(places) == 0 {
 		return nil, err
 	}
-	slices.SortFunc(places, func(a, b place) int { return int(a.turn - b.turn) })
-	ids := make([]string, len(places))
+	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.turn, b.turn) })
+	waiting := make([]Waiting, len(places))
 	for i, p := range places {
-		ids[i] = p.id
+		waiting[i] = p.Waiting
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO shares (account, lane, turn) VALUES ('', $1, $2)
 		ON CONFLICT (account, lane) DO UPDATE SET turn = CASE WHEN shares.turn > excluded.turn THEN shares.turn ELSE excluded.turn END`,
 		lane, places[len(places)-1].turn)
-	return ids, err
+	return waiting, err
 }

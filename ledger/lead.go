@@ -89,6 +89,8 @@ type Submission struct {
 	Origin string
 	// Deadline is when the work is given up.
 	Deadline time.Time
+	// Weight is the account's share of the bulk lane next to the others'; 0: 1.
+	Weight int
 }
 
 // Receipt says what became of a submission.
@@ -104,20 +106,23 @@ type Receipt struct {
 	// transaction. Leads of the bulk lane are fed to it by Store.Feed.
 	NeedsJob bool
 	Lane     enrich.Lane
+	Revision int64
 }
 
 // Lead is a piece of accepted work.
 type Lead struct {
-	ID       string
-	Account  string
-	Key      string
-	Subject  string
-	Company  string
-	Lane     enrich.Lane
-	Origin   string
-	State    State
-	Reason   string
-	Want     Want
+	ID      string
+	Account string
+	Key     string
+	Subject string
+	Company string
+	Lane    enrich.Lane
+	Origin  string
+	State   State
+	Reason  string
+	Want    Want
+	// Revision rises when there is more or something again to work: the job of
+	// one revision is not that of another.
 	Revision int64
 	// Fence rises with every claim: a worker whose fence is not the lead's has
 	// lost it and writes nothing.

@@ -38,7 +38,7 @@ type Config struct {
 	Path string `yaml:"path"`
 	// PostgreSQL is the connection string of a database to use instead of a
 	// file. Default: none.
-	PostgreSQL string `yaml:"postgresql"`
+	PostgreSQL string `yaml:"postgresql" secret:"true"`
 	// Connections is the most connections to PostgreSQL. Fewer make workers wait
 	// for each other. Default 16.
 	Connections int `yaml:"connections"`
@@ -158,6 +158,15 @@ func (s *Store) Write(ctx context.Context, work func(context.Context, *sql.Tx) e
 		return fmt.Errorf("ledger: commit: %w", err)
 	}
 	return nil
+}
+
+// oneStatement runs work that is a single statement, which PostgreSQL commits by
+// itself.
+func (s *Store) oneStatement(ctx context.Context, work func(context.Context, querier) error) error {
+	if s.group == nil {
+		return work(context.WithoutCancel(ctx), s.writer)
+	}
+	return s.group.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return work(ctx, tx) })
 }
 
 // SubjectKey is the stable record key of a subject: a keyed hash, so that no

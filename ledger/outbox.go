@@ -35,23 +35,26 @@ type Delivery struct {
 	OperationKey string
 	// Version orders deliveries about a subject: a lower one is never delivered
 	// after a higher.
-	Version   int64
-	State     DeliveryState
-	Attempts  int
+	Version  int64
+	State    DeliveryState
+	Attempts int
+	// Reopened is how often it was.
+	Reopened  int64
 	Reason    string
 	CreatedAt time.Time
 	// Payload is personal data, empty once erased.
 	Payload []byte
 }
 
-const deliveryColumns = `id, lead, account, subject, sink, operation_key, version, state, attempts, reason, created_at, payload`
+const deliveryColumns = `id, lead, account, subject, sink, operation_key, version, state, attempts, reopened, reason, created_at, payload`
 
-func scanDelivery(row scanner) (Delivery, error) {
+// scanDelivery scans a delivery, and further columns into more.
+func scanDelivery(row scanner, more ...any) (Delivery, error) {
 	var d Delivery
 	var created int64
 	var payload string
-	err := row.Scan(&d.ID, &d.Lead, &d.Account, &d.Subject, &d.Sink, &d.OperationKey, &d.Version, &d.State, &d.Attempts,
-		&d.Reason, &created, &payload)
+	err := row.Scan(append([]any{&d.ID, &d.Lead, &d.Account, &d.Subject, &d.Sink, &d.OperationKey, &d.Version, &d.State, &d.Attempts,
+		&d.Reopened, &d.Reason, &created, &payload}, more...)...)
 	d.CreatedAt, d.Payload = fromMillis(created), []byte(payload)
 	return d, err
 }
@@ -78,10 +81,41 @@ func (s *Store) Delivery(ctx context.Context, id string) (Delivery, error) {
 	return d, err
 }
 
-// Head is the highest version that a sink was given about a subject; 0: none.
-func (s *Store) Head(ctx context.Context, sink, subject string) (version int64, err error) {
-	err = s.reader.QueryRowContext(ctx, `SELECT COALESCE(MAX(version), 0) FROM outbox_heads WHERE sink = $1 AND subject = $2`, sink, subject).Scan(&version)
-	return version, err
+// DeliveryIn is Delivery in a transaction.
+func (s *Store) DeliveryIn(ctx context.Context, tx *sql.Tx, id string) (Delivery, error) {
+	d, err := scanDelivery(tx.QueryRowContext(ctx, `SELECT `+deliveryColumns+` FROM outbox WHERE id = $1`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Delivery{}, ErrUnknown
+	}
+	return d, err
+}
+
+// Dispatch is a delivery with what decides whether it is made.
+type Dispatch struct {
+	Delivery
+	// Head is the highest version that the sink was given about the subject; 0:
+	// none.
+	Head int64
+	// LeadKept is false when the lead has been deleted, its time being over.
+	LeadKept bool
+	// Address of the lead, empty once erased.
+	Address string
+}
+
+// Dispatch returns a delivery for its making. ErrUnknown: there is none.
+func (s *Store) Dispatch(ctx context.Context, id string) (Dispatch, error) {
+	var d Dispatch
+	var address sql.NullString
+	var err error
+	d.Delivery, err = scanDelivery(s.reader.QueryRowContext(ctx, `SELECT `+deliveryColumns+`,
+		COALESCE((SELECT version FROM outbox_heads h WHERE h.sink = outbox.sink AND h.subject = outbox.subject), 0),
+		(SELECT email FROM leads WHERE leads.id = outbox.lead)
+		FROM outbox WHERE id = $1`, id), &d.Head, &address)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Dispatch{}, ErrUnknown
+	}
+	d.LeadKept, d.Address = address.Valid, address.String
+	return d, err
 }
 
 // EndDelivery ends a pending delivery. ErrTaken: it has ended already.
@@ -109,7 +143,7 @@ func (s *Store) TriedDelivery(ctx context.Context, tx *sql.Tx, id, reason string
 
 // ReopenDelivery makes a delivery pending again that was given up.
 func (s *Store) ReopenDelivery(ctx context.Context, tx *sql.Tx, id string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE outbox SET state = 'pending', reason = '', attempts = 0, ended_at = 0
+	result, err := tx.ExecContext(ctx, `UPDATE outbox SET state = 'pending', reason = '', attempts = 0, reopened = reopened + 1, ended_at = 0
 		WHERE id = $1 AND state = 'error'`, id)
 	return oneRow(result, err, ErrLive)
 }

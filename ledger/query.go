@@ -13,6 +13,7 @@ import (
 // querier is a transaction or the pool of readers.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 func (s *Store) leads(ctx context.Context, from querier, where string, args ...any) (leads []Lead, err error) {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite"
 )
 
 // readers is how many connections read the SQLite file beside its one writer.
@@ -34,23 +34,32 @@ func openSQLite(ctx context.Context, config Config) (*Store, error) {
 		return nil, err
 	}
 	store := &Store{sqlite: true, lock: lock}
-	store.writer, err = sql.Open("sqlite", sqliteName(config.Path, "rwc",
+	store.writer, err = openFile(sqliteName(config.Path, "rwc",
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("ledger: %w", err), lock.Close())
+		return nil, errors.Join(err, lock.Close())
 	}
 	store.writer.SetMaxOpenConns(1)
 	store.writer.SetConnMaxLifetime(0)
 	if err := store.writer.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("ledger: open: %w", err), store.writer.Close(), lock.Close())
 	}
-	store.reader, err = sql.Open("sqlite", sqliteName(config.Path, "ro", "busy_timeout(10000)", "query_only(1)"))
+	store.reader, err = openFile(sqliteName(config.Path, "ro", "busy_timeout(10000)", "query_only(1)"))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("ledger: %w", err), store.writer.Close(), lock.Close())
+		return nil, errors.Join(err, store.writer.Close(), lock.Close())
 	}
 	store.reader.SetMaxOpenConns(readers)
+	store.reader.SetMaxIdleConns(readers)
 	store.group = newGroup(store.writer)
 	return store, nil
+}
+
+func openFile(name string) (*sql.DB, error) {
+	connector, err := sqlite.NewConnector(name)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return sql.OpenDB(preparing{connector}), nil
 }
 
 func sqliteName(path, mode string, pragmas ...string) string {

@@ -109,14 +109,14 @@ func outbox(t *testing.T, store *ledger.Store) {
 			t.Fatal(err)
 		}
 	}
-	if head, err := store.Head(t.Context(), "hook", "s"); err != nil || head != 10 {
-		t.Errorf("head %d, %v", head, err)
+	if d, err := store.Dispatch(t.Context(), "3"); err != nil || d.Head != 10 || d.Version != 5 || d.LeadKept {
+		t.Errorf("%+v, %v", d, err)
 	}
 	write(t, store, func(ctx context.Context, tx *sql.Tx) error {
 		return store.EndDelivery(ctx, tx, delivery("3", "op2", 5), ledger.DeliveryError, "gone")
 	})
 	write(t, store, func(ctx context.Context, tx *sql.Tx) error { return store.ReopenDelivery(ctx, tx, "3") })
-	if pending, err := store.PendingDeliveries(t.Context(), "", 10); err != nil || len(pending) != 1 || pending[0] != "3" {
+	if pending, err := store.PendingDeliveries(t.Context(), "", 10); err != nil || len(pending) != 1 || pending[0] != (ledger.Waiting{ID: "3", Revision: 1}) {
 		t.Errorf("pending %v, %v", pending, err)
 	}
 }

@@ -91,6 +91,7 @@ CREATE TABLE outbox (
     version       BIGINT NOT NULL,
     state         TEXT NOT NULL DEFAULT 'pending',
     attempts      INTEGER NOT NULL DEFAULT 0,
+    reopened      BIGINT NOT NULL DEFAULT 0,
     reason        TEXT NOT NULL DEFAULT '',
     created_at    BIGINT NOT NULL,
     ended_at      BIGINT NOT NULL DEFAULT 0,
