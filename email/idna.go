@@ -19,8 +19,6 @@ const (
 	maxAddress = 254
 )
 
-const reasonNotHost = "the domain is not a host name"
-
 // lookup maps and checks names for look-up (UTS 46, non-transitional, so that
 // ß, final sigma and the joiners keep their meaning). Its results are checked
 // again in unicodeName: x/net accepts more than IDNA 2008 does.

@@ -280,7 +280,7 @@ func TestNothingLeaksIntoErrors(t *testing.T) {
 		"refusal": answerWith(401, `{"message":"key k3y of anna.weber@acme.example is wrong"}`),
 		"outage":  answerWith(500, `k3y anna.weber`),
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://other.example/?"+r.URL.RawQuery, 302)
+			http.Redirect(w, r, "http://other.example/?"+r.URL.RawQuery, http.StatusFound)
 		},
 		"close": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"text":  answerWith(200, `anna.weber@acme.example k3y`),

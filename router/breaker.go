@@ -150,8 +150,8 @@ type verdict error
 
 var (
 	healthy verdict
-	failing verdict = errors.New("failing")
-	neutral verdict = errors.New("neutral")
+	failing = verdict(errors.New("failing"))
+	neutral = verdict(errors.New("neutral"))
 )
 
 // verdictOn judges an outcome. Suppressed is a sound answer; a pending job is

@@ -23,7 +23,6 @@ type testVendor struct {
 	mu     sync.Mutex
 	script []scripted
 	calls  int
-	under  int           // calls under way
 	free   chan struct{} // closed when stuck calls may end
 }
 

@@ -19,7 +19,6 @@ import (
 
 // operatorFake writes down what it is asked for.
 type operatorFake struct {
-	noOperator
 	asked   string
 	dropped []enrich.Dropped
 	erased  enrich.Erasure
