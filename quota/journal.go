@@ -30,9 +30,9 @@ type journal struct {
 	unlock  func()
 	failed  atomic.Uint64 // writings that failed
 
-	mu       sync.Mutex
-	next     chan struct{} // closed when the next writing is done
-	reported time.Time     // when a failure was last logged
+	mu      sync.Mutex
+	next    chan struct{} // closed when the next writing is done
+	failing bool          // the last writing failed
 }
 
 // restWrites is the time between two writings.
@@ -125,15 +125,24 @@ func (j *journal) write(clean bool) {
 	if err == nil {
 		err = replaceFile(j.path, text)
 	}
-	if err != nil {
-		j.failed.Add(1)
-	}
-	if now := time.Now(); err != nil && now.Sub(j.reported) > time.Minute {
-		j.reported = now
-		j.log.Error("quota: the state file cannot be written; a restart will forget what was spent", "error", err)
-	}
+	j.report(err)
 	commit()
 	close(done)
+}
+
+// report counts a writing that failed, and tells of a trouble once when it
+// begins and once when it is over.
+func (j *journal) report(err error) {
+	switch {
+	case err != nil:
+		j.failed.Add(1)
+		if !j.failing {
+			j.log.Error("quota: the state file cannot be written; a restart will forget what was spent", "error", err)
+		}
+	case j.failing:
+		j.log.Info("quota: the state file is written again")
+	}
+	j.failing = err != nil
 }
 
 // close writes the file for the last time.

@@ -14,7 +14,7 @@ import (
 )
 
 // TestCallsGoOnWhereTheStateCannotBeWritten has a folder that never took a
-// file, and one that is gone by the time of the first call.
+// file, and one that is gone from the first call until the end.
 func TestCallsGoOnWhereTheStateCannotBeWritten(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	if err := os.Mkdir(gone, 0o700); err != nil {
@@ -41,11 +41,19 @@ func TestCallsGoOnWhereTheStateCannotBeWritten(t *testing.T) {
 				}
 				permit.Settle(enrich.KnownCharge(0), nil)
 			}
+			if folder == gone {
+				if err := os.Mkdir(gone, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if err := keeper.Close(); err != nil {
 				t.Error(err)
 			}
 			if got := strings.Count(log.String(), "cannot be written"); got != 1 {
 				t.Errorf("%d warnings: %s", got, log.String())
+			}
+			if got := strings.Contains(log.String(), "is written again"); got != (folder == gone) {
+				t.Errorf("told that it is over: %v: %s", got, log.String())
 			}
 			if keeper.StateFailures() == 0 {
 				t.Error("no failure was counted")
