@@ -77,6 +77,11 @@ type ProviderConfig struct {
 
 	// Attributes to ask this provider for. Default: all that it supplies.
 	Attributes []enrich.Attribute `yaml:"attributes"`
+
+	// TraceContext sends the trace's and the span's id (the W3C traceparent
+	// header) with the calls of traced requests, as to a gateway of your own. A
+	// vendor learns from it which calls belong together. Default false.
+	TraceContext bool `yaml:"trace_context"`
 }
 
 // Files lists the files and folders of the operator that definitions are read

@@ -47,6 +47,9 @@ func (v *Vendor) exchange(ctx context.Context, out engine.Outgoing) (response, *
 	if len(out.Body) == 0 && out.Method != http.MethodGet {
 		request.Body = http.NoBody
 	}
+	if v.config.TraceContext {
+		carryTrace(ctx, request.Header)
+	}
 	answer, err := v.client.Do(request)
 	if err != nil {
 		return response{}, failureOf(ctx, err)
