@@ -207,6 +207,15 @@ func (c *Cache) Lease(ctx context.Context, key email.Key, enough func(enrich.Rec
 	return known, release
 }
 
+// Hold keeps this replica's lease on a subject, if it has one, until the channel
+// is closed or the cache is. A lookup of this replica that asks for it meanwhile
+// shares it.
+func (c *Cache) Hold(key email.Key, until <-chan struct{}) {
+	if c.remote != nil && !key.IsZero() {
+		c.remote.hold(c.tagger.tag(key), until)
+	}
+}
+
 // Stats returns what the cache did so far.
 func (c *Cache) Stats() Stats {
 	stats := c.stats.snapshot()

@@ -66,9 +66,9 @@ func (r *remote) later(e *entry) {
 }
 
 // fill stores the entry joined with what is stored, and returns what then is.
-// It ends this replica's lease on the subject.
+// It ends this replica's lease on the subject, unless others need it.
 func (r *remote) fill(ctx context.Context, e *entry) (*entry, error) {
-	return r.fillAs(ctx, e, r.leases.token(e.tag))
+	return r.fillAs(ctx, e, r.leases.sole(e.tag))
 }
 
 // fillAs is fill by the holder of a lease, or with "" by anybody.

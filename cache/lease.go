@@ -23,13 +23,17 @@ const (
 // for which it waits. The zero leases are none.
 type leases struct {
 	mu      sync.Mutex
-	held    map[tag]held
+	held    map[tag]*held
 	waiting map[tag]*bell
 }
 
+// held is a lease of this replica. It ends with its last user, or with a write
+// by the only one.
 type held struct {
 	token string
 	ended chan struct{}
+	// users are look-ups and holds; holds let other look-ups share the lease.
+	users, holds int
 }
 
 // bell rings at the next message about a subject.
@@ -54,8 +58,8 @@ func (l *leases) await(t tag) *bell {
 	return b
 }
 
-// leave gives up waiting for a bell.
-func (l *leases) leave(t tag, b *bell) {
+// stopWaiting gives up waiting for a bell.
+func (l *leases) stopWaiting(t tag, b *bell) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if b.guests--; b.guests == 0 && l.waiting[t] == b {
@@ -73,36 +77,85 @@ func (l *leases) ring(t tag) {
 	}
 }
 
-// hold notes a lease of this replica and returns what is closed at its end.
-func (l *leases) hold(t tag, token string) (ended <-chan struct{}) {
+// take notes a lease of this replica, or one more look-up that shares it, and
+// returns what is closed at its end.
+func (l *leases) take(t tag, token string) (ended <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held == nil {
-		l.held = map[tag]held{}
+		l.held = map[tag]*held{}
 	}
-	h := held{token: token, ended: make(chan struct{})}
-	l.held[t] = h
+	h := l.held[t]
+	if h == nil || h.token != token {
+		h = &held{token: token, ended: make(chan struct{})}
+		l.held[t] = h
+	}
+	h.users++
 	return h.ended
 }
 
-// token is the token of the lease held on a subject, "" for none.
-func (l *leases) token(t tag) string {
+// hold notes that the lease on a subject is kept beyond its look-up, if there is
+// one.
+func (l *leases) hold(t tag) (token string, ended <-chan struct{}, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.held[t].token
+	h := l.held[t]
+	if h == nil {
+		return "", nil, false
+	}
+	h.users++
+	h.holds++
+	return h.token, h.ended, true
 }
 
-// end forgets a lease and tells whether it was held.
-func (l *leases) end(t tag, token string) bool {
+// shared is the token of a lease that look-ups share, "" for none.
+func (l *leases) shared(t tag) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h, ok := l.held[t]
-	if !ok || h.token != token {
+	if h := l.held[t]; h != nil && h.holds > 0 {
+		return h.token
+	}
+	return ""
+}
+
+// sole is the token of a lease that has one user, "" for none.
+func (l *leases) sole(t tag) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h := l.held[t]; h != nil && h.users == 1 {
+		return h.token
+	}
+	return ""
+}
+
+// leave notes that one of the users needs the lease no more, and tells whether
+// it was the last.
+func (l *leases) leave(t tag, token string, holding bool) (last bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.held[t]
+	if h == nil || h.token != token {
+		return false
+	}
+	if holding {
+		h.holds--
+	}
+	if h.users--; h.users > 0 {
 		return false
 	}
 	close(h.ended)
 	delete(l.held, t)
 	return true
+}
+
+// end forgets a lease that a write has ended.
+func (l *leases) end(t tag, token string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h := l.held[t]; h != nil && h.token == token {
+		close(h.ended)
+		delete(l.held, t)
+	}
 }
 
 // lease waits until this replica is the one to ask vendors about a subject, or
@@ -120,7 +173,12 @@ func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*en
 	}
 	defer cancel()
 
-	token, seen := rand.Text(), int64(0)
+	token, seen := r.leases.shared(t), int64(0)
+	if token == "" {
+		token = rand.Text()
+	} else {
+		lasts = leaseLasts // for whom it is held
+	}
 	if known != nil {
 		seen = int64(known.version)
 	}
@@ -135,7 +193,7 @@ func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*en
 			case <-waitCtx.Done():
 			}
 		}
-		r.leases.leave(t, bell)
+		r.leases.stopWaiting(t, bell)
 		switch {
 		case err != nil:
 			r.failed(err)
@@ -200,32 +258,57 @@ func (r *remote) acquire(ctx context.Context, t tag, token string, lasts time.Du
 
 // holding renews the lease until it ends or ctx does.
 func (r *remote) holding(ctx context.Context, t tag, token string, lasts time.Duration) (release func()) {
-	ended := r.leases.hold(t, token)
-	r.running.Go(func() {
-		renew := time.NewTicker(max(lasts/3, time.Millisecond))
-		defer renew.Stop()
-		for {
-			select {
-			case <-ended:
-				return
-			case <-r.closing:
-				return
-			case <-ctx.Done():
-				return
-			case <-renew.C:
-			}
-			err := within(ctx, r.store, func(ctx context.Context) error {
-				return renewScript.Run(ctx, r.writes, []string{r.keys.lease(t)}, token, lasts.Milliseconds()).Err()
-			})
-			if err != nil {
-				r.failed(err)
-			}
-		}
-	})
-	return func() {
-		if r.leases.end(t, token) {
+	ended := r.leases.take(t, token)
+	r.running.Go(func() { r.renew(t, token, lasts, ended, ctx.Done()) })
+	return sync.OnceFunc(func() {
+		if r.leases.leave(t, token, false) {
 			r.release(ctx, t, token)
 		}
+	})
+}
+
+// hold renews the lease on a subject, if this replica has it, until the channel
+// is closed.
+func (r *remote) hold(t tag, until <-chan struct{}) {
+	token, ended, ok := r.leases.hold(t)
+	if !ok {
+		return
+	}
+	r.running.Go(func() {
+		r.prolong(t, token, leaseLasts) // the look-up's time may be as good as over
+		r.renew(t, token, leaseLasts, ended, until)
+		if r.leases.leave(t, token, true) {
+			r.release(context.Background(), t, token)
+		}
+	})
+}
+
+// renew prolongs a lease again and again until it ends, stop is closed or the
+// cache is.
+func (r *remote) renew(t tag, token string, lasts time.Duration, ended, stop <-chan struct{}) {
+	again := time.NewTicker(max(lasts/3, time.Millisecond))
+	defer again.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-r.closing:
+			return
+		case <-stop:
+			return
+		case <-again.C:
+			r.prolong(t, token, lasts)
+		}
+	}
+}
+
+// prolong has a lease last for that long from now.
+func (r *remote) prolong(t tag, token string, lasts time.Duration) {
+	err := within(context.Background(), r.store, func(ctx context.Context) error {
+		return renewScript.Run(ctx, r.writes, []string{r.keys.lease(t)}, token, lasts.Milliseconds()).Err()
+	})
+	if err != nil {
+		r.failed(err)
 	}
 }
 

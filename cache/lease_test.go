@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -212,6 +213,90 @@ func TestLeaseBringsWhatIsMissing(t *testing.T) {
 	}
 	if record := <-got; !wants("beta")(record) {
 		t.Errorf("returned with %d facts", len(record.Facts()))
+	}
+}
+
+// late is a finder whose vendor answers after the look-ups have ended.
+type late struct {
+	calls  atomic.Int64
+	answer chan struct{} // closed when the vendor answers
+}
+
+func (*late) Sources(enrich.Account, enrich.Attribute) []string  { return []string{"alpha"} }
+func (*late) Included(enrich.Account, enrich.Attribute) []string { return []string{"alpha"} }
+
+func (l *late) Find(_ context.Context, ask enrich.Ask) enrich.Found {
+	l.calls.Add(1)
+	began, ended := now(), make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-l.answer
+		ask.Late(enrich.NewRecord(titleBy("alpha", began)))
+	}()
+	return enrich.Found{
+		Failed:   map[enrich.Attribute]string{"person.title": enrich.ReasonInFlight},
+		Err:      &enrich.Error{Kind: enrich.OutOfTime, Message: "too slow", Offset: -1},
+		UnderWay: ended,
+	}
+}
+
+// TestLateCallsKeepTheLease has a vendor answer long after the request has
+// ended for which it was asked: another replica does not pay for the same, and
+// gets what the late answer brings.
+func TestLateCallsKeepTheLease(t *testing.T) {
+	t.Parallel()
+	_, caches := replicas(t, 2)
+	normalizer, err := email.New(email.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vendor := &late{answer: make(chan struct{})}
+	request := enrich.Request{Email: "ada@orchard.example.com", Wanted: []enrich.Attribute{"person.title"}, Budget: time.Second}
+	var services []*enrich.Service
+	for _, c := range caches {
+		services = append(services, &enrich.Service{Normalizer: normalizer, Cache: c, Finder: vendor, Config: enrich.Config{}.WithDefaults(), Log: silent()})
+	}
+	for range 2 {
+		// The second request of the same replica shares the lease.
+		if _, err := services[0].Enrich(t.Context(), request); err == nil {
+			t.Fatal("answered before the vendor has")
+		}
+	}
+	key := keyOf(t, "ada@orchard.example.com")
+	<-time.After(1500 * time.Millisecond) // the lease of a request of one second would be over
+	request.Budget = time.Minute
+	answered := make(chan enrich.Answer)
+	go func() {
+		answer, err := services[1].Enrich(t.Context(), request)
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- answer
+	}()
+	eventually(t, func() bool {
+		waiting := &caches[1].remote.leases
+		waiting.mu.Lock()
+		defer waiting.mu.Unlock()
+		return len(waiting.waiting) == 1
+	})
+	close(vendor.answer)
+	if answer := <-answered; len(answer.Found) != 1 {
+		t.Errorf("the other replica has %d values", len(answer.Found))
+	}
+	if calls := vendor.calls.Load(); calls != 2 {
+		t.Errorf("%d calls, want those of the first replica alone", calls)
+	}
+	for _, service := range services {
+		if err := service.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, func() bool { // the lease ends with the call
+		other, err := caches[1].remote.acquire(t.Context(), caches[1].tagger.tag(key), "other", time.Second, math.MaxInt64)
+		return err == nil && other.granted
+	})
+	if held := caches[0].remote.leases.held; len(held) > 0 {
+		t.Errorf("%d leases are left", len(held))
 	}
 }
 

@@ -22,6 +22,10 @@ type Recall interface {
 	// Remember does as well. It waits for half of ctx's time at most and goes
 	// on without a lease then.
 	Lease(ctx context.Context, key email.Key, enough func(Record) bool) (known Record, release func())
+	// Hold keeps the lease that this process has on a subject, if it has one,
+	// until the channel is closed: while other lookups of this process go on,
+	// and though the one that took it has ended.
+	Hold(key email.Key, until <-chan struct{})
 	// Forget drops a subject from every tier; the error says that a tier could
 	// not be reached.
 	Forget(ctx context.Context, key email.Key) error
@@ -78,6 +82,9 @@ type Found struct {
 	Failed map[Attribute]string
 	// Err is what the caller can do about the failures; nil without any.
 	Err *Error
+	// UnderWay is closed when the calls about the subject have ended that Find
+	// could not wait for, within the vendors' timeouts; nil: there are none.
+	UnderWay <-chan struct{}
 }
 
 // Suppressions know the subjects that must not be looked up: people who objected

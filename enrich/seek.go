@@ -154,6 +154,9 @@ func (s *Service) find(ctx context.Context, q *question, part part, needs []Need
 		IdempotencyKey: q.idempotencyKey,
 		Late:           keep,
 	})
+	if found.UnderWay != nil {
+		s.Cache.Hold(part.key, found.UnderWay) // or another replica would pay for the same
+	}
 	keep(found.Record)
 	s.shadow(q, part, needs, found)
 	found.Recalled = known

@@ -50,6 +50,8 @@ func (m *memory) Lease(ctx context.Context, key email.Key, _ func(Record) bool) 
 	return m.records[key.Reveal()].Join(m.brought), func() {}
 }
 
+func (*memory) Hold(email.Key, <-chan struct{}) {}
+
 func (m *memory) Forget(context.Context, email.Key) error { return nil }
 
 // finder answers with what its function says, and notes what it was asked.

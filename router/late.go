@@ -152,6 +152,24 @@ func (w *walk) await() {
 	sleep(ctx, time.Until(w.deadline))
 }
 
+// underWay is closed when the awaited calls have ended; nil: there are none.
+func (w *walk) underWay() <-chan struct{} {
+	if len(w.awaited) == 0 {
+		return nil
+	}
+	var left sync.WaitGroup
+	for _, a := range w.awaited {
+		left.Add(1)
+		context.AfterFunc(a.over, left.Done)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		left.Wait()
+	}()
+	return ended
+}
+
 // untilNews returns the walk's context, which also ends when there is reason to
 // plan again: an awaited call has ended, and what it brought may spare the one
 // that is waited for; or the look-up has become urgent.

@@ -35,7 +35,7 @@ func (r *ride) learn(reply providers.Reply) {
 // found closes the walk: what was found, and for what is still missing though
 // somebody may know it, why.
 func (w *walk) found(drops []drop) enrich.Found {
-	found := enrich.Found{Record: enrich.NewRecord(w.facts...), Attempts: w.attempts}
+	found := enrich.Found{Record: enrich.NewRecord(w.facts...), Attempts: w.attempts, UnderWay: w.underWay()}
 	if w.missing == 0 {
 		return found
 	}
