@@ -66,6 +66,35 @@ func TestLateCallIsChargedWhatItCost(t *testing.T) {
 	})
 }
 
+func TestFindTellsWhenItsLateCallsHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRouter(t, Parts{
+			Providers: []Provider{asked("acme", scriptedVendor("acme", "hit in 3s times 2"))},
+			Quota:     newQuota(t, map[string][]enrich.Limit{"acme": nil}),
+		})
+		begun, brought := time.Now(), false
+		ask := titleAsk(t, "anna", "acme")
+		ask.Late = func(enrich.Record) { brought = true }
+		for range 2 { // the second walk awaits the call of the first
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			found := r.Find(ctx, ask)
+			cancel()
+			if found.UnderWay == nil {
+				t.Fatal("nothing is under way after a call that outlasted its walk")
+			}
+			defer func() {
+				<-found.UnderWay
+				if !brought || time.Since(begun) != 3*time.Second {
+					t.Errorf("told after %s, want when the answer had been handed over", time.Since(begun))
+				}
+			}()
+		}
+		if found := r.Find(t.Context(), ask); found.UnderWay != nil {
+			t.Error("something is under way after an answer")
+		}
+	})
+}
+
 func TestLateAnswersTeach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRouter(t, Parts{
