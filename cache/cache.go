@@ -91,10 +91,10 @@ func newCache(config Config, patience patience, log *slog.Logger) (*Cache, error
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("cache: memory: %w", err), c.shared.close())
 		}
-		c.memory, follower = memory, memory
 		if c.renderings, err = newRenderings(config.MemoryBytes / renderingShare); err != nil {
 			return nil, errors.Join(fmt.Errorf("cache: memory: %w", err), c.shared.close(), memory.close())
 		}
+		c.memory, follower = memory, witness{memory, c.renderings}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cool = cancel
@@ -168,7 +168,9 @@ func (c *Cache) Forget(ctx context.Context, key email.Key) error {
 		return nil
 	}
 	t := c.tagger.tag(key)
-	return errors.Join(c.memory.forget(ctx, t), c.shared.forget(ctx, t))
+	err := c.memory.forget(ctx, t)
+	c.renderings.drop(t)
+	return errors.Join(err, c.shared.forget(ctx, t))
 }
 
 // ForgetProvider drops all that a provider has said until now, about any

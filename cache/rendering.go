@@ -2,6 +2,9 @@ package cache
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/dgraph-io/ristretto/v2"
@@ -12,9 +15,12 @@ import (
 
 // renderings keep answers as they were sent. One is used only while memory has
 // the very entries from which it was made, so nothing has to be dropped when an
-// entry changes, expires or is erased.
+// entry changes or expires. When a subject is erased, they are dropped: they
+// tell of it.
 type renderings struct {
 	cache *ristretto.Cache[uint64, *kept]
+	mu    sync.Mutex
+	about map[tag]map[*kept]struct{} // those in cache, by subject
 }
 
 var _ enrich.Renderings = (*Cache)(nil)
@@ -35,10 +41,11 @@ const keptOverhead = 2 << 10
 const usualRendering = 4 << 10
 
 // longestRendering bounds how long a rendering stays in the process, used or
-// not: what it tells of may have been erased.
+// not.
 const longestRendering = 10 * time.Minute
 
 func newRenderings(bytes int64) (*renderings, error) {
+	r := &renderings{about: map[tag]map[*kept]struct{}{}}
 	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *kept]{
 		NumCounters:        10 * max(bytes/usualRendering, 100),
 		MaxCost:            bytes,
@@ -47,11 +54,80 @@ func newRenderings(bytes int64) (*renderings, error) {
 		// Two questions that share the word are told apart by their whole
 		// fingerprints and glances.
 		KeyToHash: func(word uint64) (uint64, uint64) { return word, 0 },
+		OnExit:    r.left,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &renderings{cache: cache}, nil
+	r.cache = cache
+	return r, nil
+}
+
+// keep replaces what is kept of the same question.
+func (r *renderings) keep(k *kept, life time.Duration) {
+	r.mu.Lock()
+	for _, t := range k.subjects() {
+		if r.about[t] == nil {
+			r.about[t] = map[*kept]struct{}{}
+		}
+		r.about[t][k] = struct{}{}
+	}
+	r.mu.Unlock()
+	r.cache.Del(k.question[0])
+	cost := int64(len(k.Sent)) + keptOverhead
+	if !r.cache.SetWithTTL(k.question[0], k, cost, life) {
+		r.left(k)
+	}
+}
+
+// left notes that a rendering is kept no more; nil is none.
+func (r *renderings) left(k *kept) {
+	if k == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range k.subjects() {
+		if delete(r.about[t], k); len(r.about[t]) == 0 {
+			delete(r.about, t)
+		}
+	}
+}
+
+// drop drops the renderings that tell of a subject.
+func (r *renderings) drop(t tag) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	all := slices.Collect(maps.Keys(r.about[t]))
+	r.mu.Unlock()
+	for _, k := range all {
+		r.cache.Del(k.question[0])
+	}
+}
+
+// subjects of which the rendering tells.
+func (k *kept) subjects() (tags []tag) {
+	for _, seen := range [...]any{k.of.Person, k.of.Company} {
+		if e, ok := seen.(*entry); ok {
+			tags = append(tags, e.tag)
+		}
+	}
+	return tags
+}
+
+// witness has what follows the news drop renderings of what was erased.
+type witness struct {
+	*memory
+	renderings *renderings
+}
+
+var _ follower = witness{}
+
+func (w witness) erased(t tag, x erasure) {
+	w.memory.erased(t, x)
+	w.renderings.drop(t)
 }
 
 func (r *renderings) close() {
@@ -128,7 +204,5 @@ func (c *Cache) KeepRendering(glance enrich.Glance, question enrich.Fingerprint,
 	if c.renderings == nil || life <= 0 {
 		return
 	}
-	c.renderings.cache.Del(question[0])
-	cost := int64(len(rendering.Sent)) + keptOverhead
-	c.renderings.cache.SetWithTTL(question[0], &kept{Rendering: rendering, of: glance, question: question, until: until}, cost, life)
+	c.renderings.keep(&kept{Rendering: rendering, of: glance, question: question, until: until}, life)
 }

@@ -193,13 +193,15 @@ func (r *Request) fingerprint(form RenderedForm) (print Fingerprint) {
 				write(string(attribute))
 			}
 		}
+		maphash.WriteComparable(&h, len(r.Account.Providers))
 		for _, provider := range r.Account.Providers {
 			write(provider)
 		}
+		forPurpose, permitted := r.Account.Purposes[r.Purpose]
 		maphash.WriteComparable(&h, rights{
 			form: form, trial: r.Account.Trial.Percent, role: r.Account.RoleAddresses, disposable: r.Account.DisposableAddresses,
 			attributes: r.Account.Attributes == nil, providers: r.Account.Providers == nil, purposes: len(r.Account.Purposes) > 0,
-			purpose: r.Account.Purposes[r.Purpose] == nil,
+			purpose: forPurpose == nil, permitted: permitted,
 		})
 		print[i] = h.Sum64()
 	}
@@ -208,9 +210,9 @@ func (r *Request) fingerprint(form RenderedForm) (print Fingerprint) {
 
 // rights are the part of a fingerprint that is no text.
 type rights struct {
-	form                                                       RenderedForm
-	trial                                                      int
-	role, disposable, attributes, providers, purposes, purpose bool
+	form                                                                  RenderedForm
+	trial                                                                 int
+	role, disposable, attributes, providers, purposes, purpose, permitted bool
 }
 
 // longestRendering bounds how long a rendering is used.

@@ -1,0 +1,118 @@
+package cache
+
+import (
+	"testing"
+	"time"
+
+	"github.com/enrichd/enrichd/email"
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// rendered has a cache keep a rendering about a person and a company, and
+// returns its glance.
+func rendered(t *testing.T, c *Cache, question enrich.Fingerprint, until time.Time, keys ...email.Key) enrich.Glance {
+	t.Helper()
+	glance, known := c.Glance(t.Context(), keys[0], keys[1])
+	if !known {
+		t.Fatal("memory lacks what it was told")
+	}
+	c.KeepRendering(glance, question, enrich.Rendering{Sent: []byte("an answer")}, until)
+	c.renderings.cache.Wait()
+	return glance
+}
+
+// recites tells whether the answer to a question would be sent again.
+func recites(t *testing.T, c *Cache, question enrich.Fingerprint) bool {
+	t.Helper()
+	_, glance, kept := c.Rendering(question)
+	return kept && c.Holds(t.Context(), glance)
+}
+
+// TestRenderingsEnd changes what a rendering was made of in every way: it is
+// not used from then on, and an erasure leaves nothing of it in the process.
+func TestRenderingsEnd(t *testing.T) {
+	person, company := keyOf(t, "ada@orchard.example.com"), keyOf(t, "eve@orchard.example.com")
+	question := enrich.Fingerprint{1, 2}
+	for name, test := range map[string]struct {
+		end     func(*testing.T, *Cache)
+		dropped bool
+	}{
+		"the person is forgotten": {func(t *testing.T, c *Cache) {
+			if err := c.Forget(t.Context(), person); err != nil {
+				t.Error(err)
+			}
+		}, true},
+		"the company is forgotten": {func(t *testing.T, c *Cache) {
+			if err := c.Forget(t.Context(), company); err != nil {
+				t.Error(err)
+			}
+		}, true},
+		"another replica erases": {func(t *testing.T, c *Cache) {
+			w := witness{c.memory.(*memory), c.renderings}
+			w.erased(c.tagger.tag(person), erasure{at: time.Now(), version: unknown})
+		}, true},
+		"something newer is known": {func(t *testing.T, c *Cache) {
+			c.Remember(t.Context(), person, enrich.NewRecord(titleBy("beta", now())), time.Now().Add(time.Hour))
+		}, false},
+		"a provider is believed no more": {func(t *testing.T, c *Cache) {
+			if err := c.ForgetProvider(t.Context(), "gamma"); err != nil {
+				t.Error(err)
+			}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := startCache(t, Config{})
+			for _, key := range []email.Key{person, company} {
+				c.Remember(t.Context(), key, enrich.NewRecord(titleBy("alpha", now())), time.Now().Add(time.Hour))
+			}
+			rendered(t, c, question, time.Now().Add(time.Hour), person, company)
+			if !recites(t, c, question) {
+				t.Fatal("not kept")
+			}
+			test.end(t, c)
+			if recites(t, c, question) {
+				t.Error("sent again all the same")
+			}
+			if _, _, kept := c.Rendering(question); kept == test.dropped {
+				t.Errorf("still in the process: %v", kept)
+			}
+			if left := len(c.renderings.about); test.dropped && left > 0 {
+				t.Errorf("%d subjects are still named", left)
+			}
+		})
+	}
+}
+
+// TestRenderingsAreOfOneQuestion asks another question that shares the word by
+// which ristretto knows them.
+func TestRenderingsAreOfOneQuestion(t *testing.T) {
+	c := startCache(t, Config{})
+	key := keyOf(t, "ada@orchard.example.com")
+	c.Remember(t.Context(), key, enrich.NewRecord(titleBy("alpha", now())), time.Now().Add(time.Hour))
+	rendered(t, c, enrich.Fingerprint{1, 2}, time.Now().Add(time.Hour), key, email.Key{})
+	if recites(t, c, enrich.Fingerprint{1, 3}) {
+		t.Error("the answer to one question is sent for another")
+	}
+	rendered(t, c, enrich.Fingerprint{1, 3}, time.Now().Add(time.Hour), key, email.Key{})
+	if recites(t, c, enrich.Fingerprint{1, 2}) || !recites(t, c, enrich.Fingerprint{1, 3}) {
+		t.Error("the newer of two does not take the place of the older")
+	}
+	if kept := len(c.renderings.about[c.tagger.tag(key)]); kept != 1 {
+		t.Errorf("%d renderings are noted, one is kept", kept)
+	}
+}
+
+// TestRenderingsExpire keeps one for no longer than it holds, and none that holds
+// no more.
+func TestRenderingsExpire(t *testing.T) {
+	c := startCache(t, Config{})
+	key := keyOf(t, "ada@orchard.example.com")
+	c.Remember(t.Context(), key, enrich.NewRecord(titleBy("alpha", now())), time.Now().Add(time.Hour))
+	glance := rendered(t, c, enrich.Fingerprint{1, 2}, time.Now().Add(200*time.Millisecond), key, email.Key{})
+	eventually(t, func() bool { return !recites(t, c, enrich.Fingerprint{1, 2}) })
+	c.KeepRendering(glance, enrich.Fingerprint{3, 4}, enrich.Rendering{Sent: []byte("late")}, time.Now())
+	c.renderings.cache.Wait()
+	if recites(t, c, enrich.Fingerprint{3, 4}) {
+		t.Error("kept past its end")
+	}
+}
