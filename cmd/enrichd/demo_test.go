@@ -126,15 +126,16 @@ func TestDemoAndReadme(t *testing.T) {
 		}
 	})
 	t.Run("Go client", func(t *testing.T) {
-		source := readText(t, "../../examples/go/main.go")
+		source := readText(t, "../../examples/go/first/main.go")
 		if _, code, _ := strings.Cut(source, "\npackage main"); !strings.Contains(readme, "package main"+code) {
-			t.Error("the README's client is not examples/go/main.go")
+			t.Error("the README's client is not examples/go/first/main.go")
 		}
 		said := runExample(t, strings.Replace(source, "127.0.0.1:8471", grpcAddress, 1))
 		if !strings.HasPrefix(said, "OUTCOME_") || !strings.Contains(said, "Northwind") {
 			t.Errorf("the client says %q", said)
 		}
 	})
+	t.Run("examples", func(t *testing.T) { runExamples(t, rest, grpcAddress) })
 	t.Run("file of leads", func(t *testing.T) { enrichDemoLeads(t, grpcAddress) })
 	t.Run("single address", func(t *testing.T) {
 		var found, failed bytes.Buffer
@@ -149,12 +150,12 @@ func TestDemoAndReadme(t *testing.T) {
 	}
 }
 
-// runExample runs examples/go with another source.
+// runExample runs examples/go/first with another source.
 func runExample(t *testing.T, source string) string {
 	t.Helper()
 	dir := t.TempDir()
 	replaced := filepath.Join(dir, "main.go")
-	original, err := filepath.Abs("../../examples/go/main.go")
+	original, err := filepath.Abs("../../examples/go/first/main.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func runExample(t *testing.T, source string) string {
 	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	said, err := exec.CommandContext(t.Context(), "go", "run", "-overlay", filepath.Join(dir, "overlay.json"), "../../examples/go").CombinedOutput()
+	said, err := exec.CommandContext(t.Context(), "go", "run", "-overlay", filepath.Join(dir, "overlay.json"), "../../examples/go/first").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
