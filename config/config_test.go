@@ -15,6 +15,8 @@ func setExample(t *testing.T) {
 	t.Setenv("ENRICHD_PEPPER", "a pepper for tests only")
 	t.Setenv("PDL_API_KEY", "key-1")
 	t.Setenv("HUNTER_API_KEY", "key-2")
+	t.Setenv("SALES_KEY_HASH", "sha256:"+strings.Repeat("0a", 32))
+	t.Setenv("OPERATORS_KEY_HASH", "sha256:"+strings.Repeat("0b", 32))
 }
 
 func TestTheExampleLoads(t *testing.T) {
@@ -49,6 +51,9 @@ func TestTheExampleShowsTheDefaults(t *testing.T) {
 	}
 	if got, want := shown.Router.Backoff, (Config{}).Router.WithDefaults().Backoff; got != want {
 		t.Errorf("router.backoff: shown %+v, default %+v", got, want)
+	}
+	if got, want := shown.Idempotency.KeepFor, (Config{}).Idempotency.WithDefaults().KeepFor; got != want {
+		t.Errorf("idempotency.keep_for: shown %s, default %s", got, want)
 	}
 	if got, want := shown.Quota.Guard, (Config{}).Quota.WithDefaults().Guard; got != want {
 		t.Errorf("quota.guard: shown %s, default %s", got, want)

@@ -85,6 +85,9 @@ func printed(value reflect.Value, secret bool) any {
 	case reflect.Map:
 		return printedEntries(value, secret)
 	case reflect.Slice:
+		if value.IsNil() { // an entry of a mapping; an empty list could mean none
+			return nil
+		}
 		items := make([]any, value.Len())
 		for i := range items {
 			items[i] = printed(value.Index(i), secret)

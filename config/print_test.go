@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/enrichd/enrichd/enrich"
 )
 
 // withSecrets sets every text that a Config can hold below a field, those in
@@ -97,6 +99,7 @@ func TestWhatIsPrintedIsEffective(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	loaded.Accounts.List[0].Purposes = map[string][]enrich.Attribute{"all": nil, "outreach": {"person.title"}}
 	effective := loaded.WithDefaults()
 	text, err := effective.YAML()
 	if err != nil {
