@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 PACKAGES := ./...
 
-.PHONY: help demo build release test audit bench loadtest crashrun lint setup generate fields check-generated
+.PHONY: help demo build release test audit bench loadtest crashrun importrun waitrun lint setup generate fields check-generated
 
 help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,12 @@ loadtest: setup ## Run load tests against a real fleet: LOADTEST="run steady bro
 
 crashrun: setup ## Kill durable work 50 times on SQLite and on PostgreSQL, and count what is lost or paid twice.
 	ENRICHD_CRASH_KILLS=50 ENRICHD_CRASH_ON=both go test -count=1 -v -timeout 30m -run TestCrash ./jobs
+
+importrun: ## Import 100,000 messy rows through vendors with brownouts, and check that the figures add up.
+	ENRICHD_IMPORT_ROWS=100000 go test -count=1 -v -timeout 60m -run TestImportRun ./intake
+
+waitrun: setup ## Measure how long interactive leads take alone and beside a bulk import of 100,000.
+	ENRICHD_BACKLOG=100000 go test -run '^$$' -bench Interactive -benchtime 200x -timeout 30m ./jobs
 
 lint: ## Check formatting and vet.
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \

@@ -142,19 +142,3 @@ func enrichJobs(waiting []ledger.Waiting) []Job {
 func (e *Engine) submit(ctx context.Context, jobs []Job) error {
 	return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error { return e.queue.Submit(ctx, tx, jobs...) })
 }
-
-// reconcile finds work whose job is gone without the ledger knowing: the queue's
-// rescuer gives jobs up on its own. It gets another job; a lead that has lost
-// too many becomes a dead letter by its attempts.
-func (e *Engine) reconcile(ctx context.Context) error {
-	stuck, err := e.Store.Leads(ctx, ledger.Filter{StuckSince: time.Now().Add(-e.config.AttemptTimeout - 2*rescueAfter)})
-	if err != nil {
-		return err
-	}
-	for _, lead := range stuck {
-		if err := e.submit(ctx, []Job{{Kind: Enrich, Target: lead.ID, Lane: lead.Lane, Round: lead.Revision}}); err != nil {
-			return err
-		}
-	}
-	return e.rebuild(ctx)
-}

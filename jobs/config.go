@@ -13,8 +13,10 @@ import (
 type Config struct {
 	// Workers of each lane: so many jobs run at once. More ask vendors for more
 	// at once; quotas still hold. Default 32 for interactive and standard, 16
-	// for bulk, 8 for deliveries ("deliver").
+	// for bulk.
 	Workers map[enrich.Lane]int `yaml:"workers"`
+	// Deliverers are so many deliveries to sinks at once. Default 8.
+	Deliverers int `yaml:"deliverers"`
 	// Tries of a lead whose failures may pass. Default 3.
 	Tries int `yaml:"tries"`
 	// Backoff before the second try; it doubles with each. Default 2s.
@@ -34,17 +36,26 @@ type Config struct {
 	Keep ledger.Retention `yaml:"keep"`
 }
 
-var defaultWorkers = map[enrich.Lane]int{enrich.Interactive: 32, enrich.Standard: 32, enrich.Bulk: 16, deliverLane: 8}
+var defaultWorkers = map[enrich.Lane]int{enrich.Interactive: 32, enrich.Standard: 32, enrich.Bulk: 16}
+
+// workers of a lane of the queue.
+func (c Config) workers(lane enrich.Lane) int {
+	if lane == deliverLane {
+		return c.Deliverers
+	}
+	return c.Workers[lane]
+}
 
 // WithDefaults returns c with its zero fields set.
 func (c Config) WithDefaults() Config {
 	workers := map[enrich.Lane]int{}
-	for _, lane := range Lanes {
+	for lane, usual := range defaultWorkers {
 		if workers[lane] = c.Workers[lane]; workers[lane] == 0 {
-			workers[lane] = defaultWorkers[lane]
+			workers[lane] = usual
 		}
 	}
 	c.Workers = workers
+	setDefault(&c.Deliverers, 8)
 	setDefault(&c.Tries, 3)
 	setDefault(&c.Backoff, 2*time.Second)
 	setDefault(&c.Deadline, 72*time.Hour)
@@ -70,7 +81,7 @@ func (c Config) Validate() (problems []error) {
 			problems = append(problems, fmt.Errorf("workers: %s: %d is negative", lane, count))
 		}
 	}
-	for name, value := range map[string]int64{"tries": int64(c.Tries), "backoff": int64(c.Backoff), "deadline": int64(c.Deadline),
+	for name, value := range map[string]int64{"deliverers": int64(c.Deliverers), "tries": int64(c.Tries), "backoff": int64(c.Backoff), "deadline": int64(c.Deadline),
 		"attempt_timeout": int64(c.AttemptTimeout), "delivery_tries": int64(c.DeliveryTries), "delivery_backoff": int64(c.DeliveryBackoff)} {
 		if value < 0 {
 			problems = append(problems, fmt.Errorf("%s: is negative", name))

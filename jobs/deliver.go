@@ -101,12 +101,16 @@ func (e *Engine) afterFailedDelivery(ctx context.Context, d ledger.Delivery, fai
 // giveUpDelivery makes a delivery a dead letter of its own.
 func (e *Engine) giveUpDelivery(ctx context.Context, d ledger.Delivery, reason, message string) error {
 	return taken(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := e.Store.EndDelivery(ctx, tx, d, ledger.DeliveryError, reason); err != nil {
-			return err
-		}
-		return e.Store.Bury(ctx, tx, ledger.DeadLetter{Kind: ledger.DeadDelivery, Target: d.ID, Lead: d.Lead, Account: d.Account,
-			Subject: d.Subject, Lane: deliverLane, Reason: reason, Provider: d.Sink, Message: message, Attempts: d.Attempts + 1})
+		return e.buryDelivery(ctx, tx, d, reason, message)
 	}))
+}
+
+func (e *Engine) buryDelivery(ctx context.Context, tx *sql.Tx, d ledger.Delivery, reason, message string) error {
+	if err := e.Store.EndDelivery(ctx, tx, d, ledger.DeliveryError, reason); err != nil {
+		return err
+	}
+	return e.Store.Bury(ctx, tx, ledger.DeadLetter{Kind: ledger.DeadDelivery, Target: d.ID, Lead: d.Lead, Account: d.Account,
+		Subject: d.Subject, Lane: deliverLane, Reason: reason, Provider: d.Sink, Message: message, Attempts: d.Attempts + 1})
 }
 
 // taken makes nothing of a delivery that has ended meanwhile.

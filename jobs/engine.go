@@ -72,7 +72,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.obeySwitches(ctx); err != nil { // lanes that were paused stayed so
 		return errors.Join(err, e.queue.Stop(ctx))
 	}
-	if err := e.rebuild(ctx); err != nil {
+	if err := e.reconcile(ctx); err != nil {
 		return errors.Join(err, e.queue.Stop(ctx))
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))

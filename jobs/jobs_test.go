@@ -159,7 +159,9 @@ type world struct {
 
 func newWorld(t testing.TB, config ledger.Config, start bool) *world {
 	t.Helper()
-	config.Node = "node-1"
+	if config.Node == "" {
+		config.Node = "node-1"
+	}
 	store, err := ledger.Open(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -248,6 +250,8 @@ func TestEngine(t *testing.T) {
 		"bulk leads of paused accounts stand aside":       pausedAccount,
 		"what a crash left behind is taken up":            crash,
 		"an emptied queue is rebuilt":                     emptied,
+		"what the queue gave up is a dead letter":         givenUp,
+		"the rest of a partial answer is tried again":     rest,
 		"failed deliveries are dead letters of their own": deliveries,
 		"who objects is neither asked nor delivered":      objects,
 		"nobody is delivered who objected meanwhile":      undelivered,
@@ -437,6 +441,67 @@ func emptied(t *testing.T, build func(bool) *world) {
 	}
 	w.start(t)
 	w.ends(t, id)
+}
+
+// givenUp has the queue give up the job of a lead without anybody knowing.
+func givenUp(t *testing.T, build func(bool) *world) {
+	w := build(false)
+	id := w.submit(t, jobs.Lead{Email: ada})[0].Receipt.ID
+	if _, err := w.store.Pool().Exec(`UPDATE river_job SET state = 'discarded', attempt = 8, finalized_at = $1`,
+		time.Now().UTC().Format("2006-01-02 15:04:05.000")); err != nil {
+		t.Fatal(err)
+	}
+	w.start(t)
+	if lead := w.ends(t, id); lead.State != ledger.StateError || lead.Reason != ledger.DeadLost {
+		t.Errorf("%+v", lead)
+	}
+	letters, err := w.store.DeadLetters(t.Context(), ledger.DeadFilter{})
+	if err != nil || len(letters) != 1 || letters[0].Reason != ledger.DeadLost {
+		t.Errorf("%+v, %v", letters, err)
+	}
+	if err := w.engine.Retry(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if lead := w.ends(t, id); lead.State != ledger.StateDone {
+		t.Errorf("worked again: %+v", lead)
+	}
+	left, err := w.engine.Queue().List(t.Context(), 10, "discarded")
+	if err != nil || len(left) != 0 {
+		t.Errorf("the queue still has %+v, %v", left, err)
+	}
+}
+
+// rest answers in part, because of a failure that passes, one that stays, and
+// one that no try can mend.
+func rest(t *testing.T, build func(bool) *world) {
+	w := build(true)
+	part := func(reason string) func(enrich.Request) (enrich.Answer, error) {
+		return func(request enrich.Request) (enrich.Answer, error) {
+			answer, err := finds("Engineer")(request)
+			answer.Completeness = enrich.PartlyFound
+			answer.Gaps["person.seniority"] = enrich.Gap{Kind: enrich.GapFailed, Reason: reason}
+			return answer, err
+		}
+	}
+	const alan = "alan@turing.example"
+	w.script.on(ada, part(string(enrich.Timeout)), finds("Engineer"))
+	w.script.on(grace, part(string(enrich.Timeout)))
+	w.script.on(alan, part(string(enrich.Forbidden)))
+	results := w.submit(t, jobs.Lead{Email: ada}, jobs.Lead{Email: grace}, jobs.Lead{Email: alan})
+	for i, want := range []struct {
+		address string
+		state   ledger.State
+		calls   int
+	}{{ada, ledger.StateDone, 2}, {grace, ledger.StatePartial, 3}, {alan, ledger.StatePartial, 1}} {
+		lead := w.ends(t, results[i].Receipt.ID)
+		if calls := w.script.called(want.address); lead.State != want.state || calls != want.calls || int(lead.Cost) != 30*want.calls {
+			t.Errorf("lead %d: %s after %d calls for %d", i, lead.State, calls, lead.Cost)
+		}
+	}
+	spent, err := w.store.Spent(t.Context(), time.Time{})
+	if err != nil || len(spent) != 1 || spent[0].Micros != 180 {
+		t.Errorf("spent %+v, %v", spent, err)
+	}
 }
 
 func deliveries(t *testing.T, build func(bool) *world) {

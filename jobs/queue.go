@@ -81,6 +81,8 @@ type Queue interface {
 	// Retry makes a job run now; Cancel ends it. ledger.ErrUnknown: no such job.
 	Retry(ctx context.Context, id int64) error
 	Cancel(ctx context.Context, id int64) error
+	// Forget deletes a job that does not run.
+	Forget(ctx context.Context, id int64) error
 	// List lists up to most jobs in one of the states, newest first; no state:
 	// all.
 	List(ctx context.Context, most int, states ...string) ([]Entry, error)

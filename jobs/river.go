@@ -114,7 +114,7 @@ func newQueue(ctx context.Context, store *ledger.Store, config Config, handlers 
 	river.AddWorker(workers, &worker[deliverArgs]{handle: handlers[Deliver]})
 	queues := map[string]river.QueueConfig{}
 	for _, lane := range Lanes {
-		queues[string(lane)] = river.QueueConfig{MaxWorkers: config.Workers[lane], FetchCooldown: fetchCooldown, FetchPollInterval: fetchInterval}
+		queues[string(lane)] = river.QueueConfig{MaxWorkers: config.workers(lane), FetchCooldown: fetchCooldown, FetchPollInterval: fetchInterval}
 	}
 	client, err := river.NewClient(driver, &river.Config{
 		ID:                          store.Node(),
@@ -190,6 +190,12 @@ func (q *queue) Retry(ctx context.Context, id int64) error {
 // Cancel ends a job.
 func (q *queue) Cancel(ctx context.Context, id int64) error {
 	_, err := q.client.JobCancel(ctx, id)
+	return unknown(err)
+}
+
+// Forget deletes a job.
+func (q *queue) Forget(ctx context.Context, id int64) error {
+	_, err := q.client.JobDelete(ctx, id)
 	return unknown(err)
 }
 

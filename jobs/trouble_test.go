@@ -1,10 +1,12 @@
 package jobs_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/jobs"
@@ -42,6 +44,88 @@ func TestDatabaseRestart(t *testing.T) {
 			lead, err := w.store.Lead(t.Context(), id)
 			return err == nil && lead.State == ledger.StateDone
 		})
+	}
+}
+
+// TestUnwritableFile locks the file, and then makes it read-only, under an engine
+// that works.
+func TestUnwritableFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "enrichd.db")
+	w := newWorld(t, ledger.Config{Path: path}, true)
+	pragma := func(what string) {
+		if _, err := w.store.Pool().Exec("PRAGMA " + what); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pragma("busy_timeout = 20")
+	other, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.SetMaxOpenConns(1)
+	hold := func(statement string) {
+		if _, err := other.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accepted := map[string]bool{}
+	for name, trouble := range map[string]struct{ begin, end func() }{
+		"locked":    {func() { hold("BEGIN IMMEDIATE") }, func() { hold("ROLLBACK") }},
+		"read-only": {func() { pragma("query_only = 1") }, func() { pragma("query_only = 0") }},
+	} {
+		var leads []jobs.Lead
+		for n := range 50 {
+			leads = append(leads, jobs.Lead{Email: fmt.Sprintf("%s-%d@lovelace.example", name, n)})
+		}
+		for _, result := range w.submit(t, leads...) {
+			accepted[result.Receipt.ID] = true
+		}
+		trouble.begin()
+		results, err := w.engine.Submit(t.Context(), acme, jobs.Lead{Email: name + "@hopper.example"})
+		if !unavailable(err) || len(results) != 0 {
+			t.Errorf("%s: %+v, %v", name, results, err)
+		}
+		trouble.end()
+	}
+	for id := range accepted {
+		if lead := w.ends(t, id); lead.State != ledger.StateDone {
+			t.Errorf("accepted before: %s", lead.State)
+		}
+	}
+	all, err := w.store.Leads(t.Context(), ledger.Filter{Most: 1000})
+	if err != nil || len(all) != len(accepted) {
+		t.Errorf("%d leads, %d accepted, %v", len(all), len(accepted), err)
+	}
+}
+
+// TestSecondNode leaves work in the hands of a node that does not come back, to
+// one that works with the same database.
+func TestSecondNode(t *testing.T) {
+	config := ledger.Config{PostgreSQL: pgtest.Start(t, pgtest.Fast).Database(t)}
+	first := newWorld(t, config, false)
+	taken := first.submit(t, jobs.Lead{Email: ada})[0].Receipt.ID
+	if _, err := first.store.Claim(t.Context(), taken, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	waits := first.submit(t, jobs.Lead{Email: grace})[0].Receipt.ID
+	pool := first.store.Pool()
+	if _, err := pool.Exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now() - interval '1 hour', attempted_by = '{node-1}'
+		WHERE args->>'target' = $1`, taken); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(`UPDATE leads SET processing_started_at = processing_started_at - 3600000 WHERE id = $1`, taken); err != nil {
+		t.Fatal(err)
+	}
+	config.Node = "node-2"
+	second := newWorld(t, config, true)
+	for _, id := range []string{waits, taken} {
+		if lead := second.ends(t, id); lead.State != ledger.StateDone {
+			t.Errorf("%+v", lead)
+		}
+	}
+	if lead := second.lead(t, taken); lead.Attempts != 2 {
+		t.Errorf("%+v", lead)
 	}
 }
 

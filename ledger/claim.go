@@ -93,6 +93,15 @@ func (s *Store) Cancel(ctx context.Context, tx *sql.Tx, id, reason string) error
 	return oneRow(result, err, ErrTaken)
 }
 
+// Lose gives up a lead that is waiting, or whose worker is, because nothing works
+// it any more. ErrLost: somebody took it meanwhile.
+func (s *Store) Lose(ctx context.Context, tx *sql.Tx, lead Lead, reason string) error {
+	result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'error', reason = $1, owner = '', processing_started_at = 0,
+		fence = fence + 1, finished_at = $2 WHERE id = $3 AND fence = $4 AND state IN ('none', 'processing')`,
+		reason, millis(time.Now()), lead.ID, lead.Fence)
+	return oneRow(result, err, ErrLost)
+}
+
 // reasonCrashed is the reason of a waiting lead whose worker was lost.
 const reasonCrashed = "crashed"
 
