@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/email"
@@ -131,7 +132,22 @@ func (o operator) SetSwitch(ctx context.Context, set enrich.Switch, off bool) er
 	if err := o.quotas.Switch(ctx, scopes[set.Scope], set.Name, off, set.Reason); err != nil {
 		return unreached(err)
 	}
+	if !off && o.stoppedByConfiguration(set) {
+		return errConfigured
+	}
 	return nil
+}
+
+// errConfigured is the answer to who takes back what the configuration throws.
+var errConfigured = &enrich.Error{
+	Kind: enrich.Rejected, Reason: "configured_switch", Offset: -1,
+	Message: "the configuration throws this switch, and it alone takes it back",
+}
+
+func (o operator) stoppedByConfiguration(set enrich.Switch) bool {
+	return slices.ContainsFunc(o.quotas.Switches(), func(stop quota.Stop) bool {
+		return stop.Configured && stop.Scope == scopes[set.Scope] && stop.Name == set.Name
+	})
 }
 
 // Forget drops a subject from the caches.

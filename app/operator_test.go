@@ -38,6 +38,10 @@ func TestOperatorsStopProviders(t *testing.T) {
 		if got := health(); got != [2]enrich.ProviderHealth{enrich.ProviderPaused, enrich.ProviderSwitchedOff} {
 			t.Errorf("health = %v", got)
 		}
+		var refused *enrich.Error
+		if err := o.SetSwitch(t.Context(), enrich.Switch{Scope: enrich.SwitchProvider, Name: secondary}, false); !errors.As(err, &refused) || refused.Kind != enrich.Rejected {
+			t.Errorf("taking back what the configuration throws: %v", err)
+		}
 		if _, err := w.service.Enrich(t.Context(), titleOf("john.roe@acme.example", time.Second)); err == nil {
 			t.Error("both are stopped, and somebody was asked")
 		}
