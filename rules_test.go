@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"proto":       {},
 	"enrich":      {"email", "proto"},
 	"cache":       {"enrich", "email", "proto", "redisconn"},
-	"quota":       {"enrich"},
+	"quota":       {"enrich", "redisconn"},
 	"router":      {"enrich", "email", "providers", "quota"},
 	"server":      {"email", "enrich", "proto"},
 	"providers":   {"enrich", "email", "proto"},

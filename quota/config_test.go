@@ -7,6 +7,7 @@ import (
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/quota"
+	"github.com/enrichd/enrichd/redisconn"
 )
 
 // limit is a good limit, changed.
@@ -83,7 +84,7 @@ func TestContradictingLimits(t *testing.T) {
 func TestBrokenConfig(t *testing.T) {
 	config := quota.Config{
 		Replicas: -1, Guard: time.Minute, Reserve: 0.9, MaxWaiting: -1, MaxCall: -1, MaxPause: -1,
-		Redis: quota.RedisConfig{Addresses: []string{"nowhere"}, DB: -1, Lease: time.Hour, TLS: quota.TLSConfig{CertFile: "x"}},
+		Redis: quota.RedisConfig{Addresses: []string{"nowhere"}, DB: -1, Lease: time.Hour, TLS: redisconn.TLS{CertFile: "x"}},
 		Caps: []quota.Cap{
 			{}, {Account: "a", Day: 5, Month: 2}, {Account: "a", Day: 1}, {Account: "b", Day: -1, Zone: "Mars/Olympus"},
 		},
@@ -95,7 +96,7 @@ func TestBrokenConfig(t *testing.T) {
 	text := strings.Join(all, "\n")
 	for _, want := range []string{
 		"replicas: -1", "guard: 1m0s", "reserve: 0.9", "max_waiting: -1", "max_call: -1ns", "max_pause: -1ns",
-		`redis.addresses[0]: "nowhere"`, "redis.db: -1", "redis.lease: 1h0m0s", "redis.tls: cert_file and key_file", "redis.tls.enabled",
+		`redis.addresses[0]: "nowhere"`, "redis.db: -1", "redis.lease: 1h0m0s", "redis.tls.enabled",
 		"caps[0]: caps neither", "caps[1]: day: 5 is more than month, 2", `caps[2]: a second cap of account "a"`,
 		"caps[3].day: -1", `caps[3].zone: "Mars/Olympus"`,
 	} {

@@ -3,6 +3,7 @@ package redisconn
 import (
 	"cmp"
 	"context"
+	"net"
 	"sync"
 	"time"
 
@@ -24,7 +25,12 @@ type Options struct {
 	// Repeats is how often a command is sent again whose answer did not come.
 	// Only what may be done twice bears it. Default 0.
 	Repeats int
+	// Dialer opens connections; nil: over the network.
+	Dialer Dialer
 }
+
+// Dialer opens a connection.
+type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // reloadClusterEvery is how soon a node is found that took over from another.
 const reloadClusterEvery = 5 * time.Second
@@ -48,6 +54,7 @@ func (c Config) Client(o Options) (redis.UniversalClient, error) {
 		SentinelPassword:         c.SentinelPassword,
 		DB:                       c.DB,
 		TLSConfig:                encryption,
+		Dialer:                   o.Dialer,
 		ContextTimeoutEnabled:    true,
 		DialTimeout:              o.Patience,
 		DialerRetries:            1,
