@@ -109,7 +109,7 @@ func (s *shared) report() {
 
 func (s *shared) hasNews() bool {
 	o := &s.orders
-	if len(o.returns)+len(o.extras)+len(o.lowered) > 0 || o.unsure != nil || o.pause.Reason != "" || o.resume || s.pool.paused {
+	if len(o.returns)+len(o.extras)+len(o.late)+len(o.lowered) > 0 || o.unsure != nil || o.pause.Reason != "" || o.resume || s.pool.paused {
 		return true
 	}
 	for _, p := range s.slots {

@@ -41,3 +41,11 @@ type spent struct {
 	class *class // of a shared source
 	lease lease
 }
+
+// due is when the call was to leave.
+func (s spent) due() time.Time {
+	if s.lease.n > 0 {
+		return s.lease.start
+	}
+	return s.at
+}

@@ -20,6 +20,7 @@ func (s *scheduler) dispatch(now time.Time) {
 	case s.waiting == 0:
 		s.source.rest(now)
 	case s.pause.active(now):
+		s.source.rest(now)
 		if !s.pause.Until.IsZero() {
 			wake = s.pause.Until
 		}

@@ -184,6 +184,16 @@ func (f *fixed) finish(now, then time.Time, n int64, sent bool) {
 	}
 }
 
+// late counts units of the window before in this one, into which the call that
+// took them came.
+func (f *fixed) late(now, then, left time.Time, n int64) {
+	f.roll(now)
+	edge := f.start.Add(-f.margin())
+	if then.Before(edge) && !left.Before(edge) {
+		f.used += n
+	}
+}
+
 func (f *fixed) estimate(now time.Time, n int64, d demand) time.Time {
 	f.roll(now)
 	begin, left := now, f.amount()-f.used

@@ -30,7 +30,7 @@ func (s *scheduler) learn(now time.Time, n news) {
 	case n.pause.active(now):
 		// Clocks differ a little; what is new is told once.
 		if !s.pause.active(now) || n.pause.Reason != s.pause.Reason || n.pause.Until.Sub(s.pause.Until).Abs() > time.Second {
-			s.shut(n.pause)
+			s.shut(now, n.pause)
 		}
 	case n.sure && s.pause.active(now):
 		s.open()

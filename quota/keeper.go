@@ -254,10 +254,11 @@ func (k *Keeper) Pause(provider string, until time.Time, reason enrich.PauseReas
 	}
 }
 
-// Resume ends a provider's pause, whoever began it.
-func (k *Keeper) Resume(provider string) {
+// Resume ends a provider's pause, whoever began it; if reasons are named, only
+// one for any of them.
+func (k *Keeper) Resume(provider string, reasons ...enrich.PauseReason) {
 	if s := (*k.schedulers.Load())[provider]; s != nil {
-		s.resume()
+		s.resume(reasons)
 	}
 }
 

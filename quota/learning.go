@@ -62,7 +62,7 @@ func (s *shared) heard(till int64, reason enrich.PauseReason, guard time.Duratio
 	if till < 0 || s.orders.resume {
 		return n
 	}
-	s.pool.pause = &orderPause{Till: till, Reason: reason}
+	s.pool.pause = &orderPause{Till: till, Reason: reason, Probed: Pause{Reason: reason}.probed()}
 	n.pause.Reason = reason
 	if till > 0 {
 		n.pause.Until = s.pool.local(till)

@@ -16,7 +16,9 @@ type source interface {
 	take(now time.Time, c *class, d demand) (what spent, wake, not time.Time, ok bool)
 	// finish ends a call. One that was never sent goes back.
 	finish(now time.Time, what spent, sent bool, states []enrich.LimitState)
-	// rest is told that nobody waits.
+	// left is told that a call left late.
+	left(now time.Time, what spent, at time.Time)
+	// rest is told that nobody waits, or nobody may call.
 	rest(now time.Time)
 	// estimate is when the last of so many calls can begin, as far as is known.
 	estimate(now time.Time, c *class, calls int64, d demand) time.Time
@@ -61,6 +63,7 @@ type local struct {
 	maxCall time.Duration
 	age     int // how often the limits changed
 	pass    int
+	probe   probe
 	// save asks for the state file to be written; nil: there is none.
 	save func()
 }
@@ -90,6 +93,9 @@ func (l *local) uses(c *class) []use {
 
 func (l *local) take(now time.Time, c *class, d demand) (what spent, wake, not time.Time, ok bool) {
 	uses := l.uses(c)
+	if at := l.probe.next(now); at.After(now) {
+		return spent{}, at, at, false
+	}
 	wake = now
 	for _, use := range uses {
 		at, sure := use.limit.ready(now, use.units, d)
@@ -116,6 +122,7 @@ func (l *local) take(now time.Time, c *class, d demand) (what spent, wake, not t
 		use.limit.take(now, use.units, d)
 		use.limit.total += use.units
 	}
+	l.probe.took(now)
 	return spent{at: now, uses: uses}, now, not, true
 }
 
@@ -141,6 +148,7 @@ func (l *local) finish(now time.Time, s spent, sent bool, states []enrich.LimitS
 	for _, use := range s.uses {
 		use.limit.finish(now, s.at, use.units, sent)
 	}
+	l.probe.ended(s.at)
 	for _, state := range states {
 		for _, limit := range l.limits {
 			if limit.rule.Name == state.Name {
@@ -150,8 +158,14 @@ func (l *local) finish(now time.Time, s spent, sent bool, states []enrich.LimitS
 	}
 }
 
+func (l *local) left(now time.Time, s spent, at time.Time) {
+	for _, use := range s.uses {
+		use.limit.late(now, s.at, at, use.units)
+	}
+}
+
 func (l *local) estimate(now time.Time, c *class, calls int64, d demand) time.Time {
-	latest := now
+	latest := l.probe.next(now)
 	for _, use := range l.uses(c) {
 		if at := use.limit.estimate(now, use.units*calls, d); at.After(latest) {
 			latest = at
@@ -188,8 +202,15 @@ func (l *local) setGuard(now time.Time, guard time.Duration) {
 func (l *local) rest(time.Time) {}
 func (l *local) close()         {}
 
-func (l *local) pause(time.Time, Pause, bool) { l.keep() }
-func (l *local) resume(time.Time)             { l.keep() }
+func (l *local) pause(_ time.Time, p Pause, _ bool) {
+	l.probe = probe{due: p.probed()}
+	l.keep()
+}
+
+func (l *local) resume(time.Time) {
+	l.probe = probe{}
+	l.keep()
+}
 
 // keep has the state file written, if there is one.
 func (l *local) keep() {

@@ -46,6 +46,7 @@ type order struct {
 	Places  []int64      `json:"places"`
 	Returns []giveBack   `json:"returns"`
 	Extras  []extra      `json:"extras"`
+	Late    []late       `json:"late"`
 	Lowered []lowered    `json:"lowered"`
 
 	// Accounts wait at this replica, with their weights.
@@ -86,6 +87,7 @@ type orderLimit struct {
 type orderPause struct {
 	Till   int64              `json:"till"`
 	Reason enrich.PauseReason `json:"reason"`
+	Probed bool               `json:"probed"`
 }
 
 // giveBack is booked calls that were never sent.
@@ -101,6 +103,14 @@ type extra struct {
 	At    int64   `json:"at"`
 	Units []int64 `json:"units"`
 	N     int64   `json:"n"`
+}
+
+// late is a booked call that left at another time than it was due.
+type late struct {
+	At     int64   `json:"at"`     // when it was due
+	Booked int64   `json:"booked"` // when the last call of its lease was
+	Left   int64   `json:"left"`
+	Units  []int64 `json:"units"`
 }
 
 // lowered is what a vendor said about a limit; the first limit is 1.

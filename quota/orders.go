@@ -13,6 +13,7 @@ import (
 type orders struct {
 	returns []giveBack
 	extras  []extra
+	late    []late
 	lowered map[int]lowered
 	pause   Pause // to be told
 	resume  bool
@@ -44,7 +45,9 @@ func (o *orders) spentAlone(at int64, units []int64) {
 }
 
 // forgetLimits drops what is said in the order of limits that changed.
-func (o *orders) forgetLimits() { o.returns, o.extras, o.lowered = nil, nil, map[int]lowered{} }
+func (o *orders) forgetLimits() {
+	o.returns, o.extras, o.late, o.lowered = nil, nil, nil, map[int]lowered{}
+}
 
 // order is the next order.
 func (s *shared) order(now time.Time, c *class, want int64) order {
@@ -61,6 +64,7 @@ func (s *shared) order(now time.Time, c *class, want int64) order {
 		Running: make([]int64, len(s.rules)), Places: make([]int64, len(s.rules)),
 		Returns: append([]giveBack{}, s.orders.returns...),
 		Extras:  append([]extra{}, s.orders.extras...),
+		Late:    append([]late{}, s.orders.late...),
 		Lowered: []lowered{}, Accounts: []string{}, Weights: []int64{},
 		Surprise: s.orders.surprise, Resume: s.orders.resume,
 		Channel: s.channel, Provider: s.provider,
@@ -91,7 +95,7 @@ func (s *shared) order(now time.Time, c *class, want int64) order {
 		o.Lowered = append(o.Lowered, low)
 	}
 	if p := s.orders.pause; p.Reason != "" {
-		o.Pause = &orderPause{Reason: p.Reason}
+		o.Pause = &orderPause{Reason: p.Reason, Probed: p.probed()}
 		if !p.Until.IsZero() {
 			o.Pause.Till = s.pool.server(p.Until)
 		}

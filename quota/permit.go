@@ -21,8 +21,20 @@ type Permit struct {
 	over      atomic.Bool
 }
 
+// bearable is how late a call may leave without anything being corrected: the
+// guard covers it.
+const bearable = 25 * time.Millisecond
+
 // Waited is how long the call waited for the permit.
 func (p *Permit) Waited() time.Duration { return p.waited }
+
+// Left tells when the call left for the vendor. One that left late, because the
+// process or the connection was busy, counts from then on.
+func (p *Permit) Left(at time.Time) {
+	if at.Sub(p.spent.due()) > bearable {
+		p.scheduler.left(p.spent, at)
+	}
+}
 
 // Settle ends a call that was sent: what it charged, and what the vendor said
 // about its limits, which can lower the account but never raise it. An unknown

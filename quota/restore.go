@@ -97,7 +97,7 @@ func (s *scheduler) restore(stored storedProvider, clean, doubt bool) {
 	defer s.mu.Unlock()
 	now := time.Now()
 	if p := (Pause{Reason: stored.Pause.Reason, Until: stored.Pause.Until}); p.active(now) {
-		s.shut(p)
+		s.shut(now, p)
 	}
 	if alone, ok := s.source.(*local); ok {
 		alone.restore(now, stored.Limits, clean)

@@ -27,6 +27,7 @@ type scheduler struct {
 	waiting int
 	running int // permits that are not over
 	pause   Pause
+	strikes strikes
 	config  Config
 	guard   guard
 	timer   *time.Timer
@@ -242,6 +243,13 @@ func (s *scheduler) abandon(w *waiter, ask Ask, cause error) {
 	w.refusal.Cause = cause
 	w.refusal.Reason = cmp.Or(w.refusal.Reason, enrich.ReasonNoToken)
 	s.dispatch(now)
+}
+
+// left notes that a call left late.
+func (s *scheduler) left(what spent, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.source.left(time.Now(), what, at)
 }
 
 // settle ends a call that was sent.

@@ -150,6 +150,13 @@ func (s *shared) finish(now time.Time, what spent, sent bool, states []enrich.Li
 	s.reportLater(now)
 }
 
+func (s *shared) left(now time.Time, what spent, at time.Time) {
+	if units := s.translate(what.lease); what.lease.n > 0 && units != nil {
+		s.orders.late = append(s.orders.late, late{At: what.lease.at, Booked: what.lease.ends, Left: s.pool.server(at), Units: units})
+		s.reportLater(now)
+	}
+}
+
 // hold keeps booked calls of a class until their turn.
 func (s *shared) hold(c *class, l lease) {
 	c.booked.leases = append(c.booked.leases, l)
@@ -189,7 +196,7 @@ func (s *shared) translate(l lease) []int64 {
 	return nil
 }
 
-// rest gives back what was booked for callers who have left.
+// rest gives back what was booked for callers who have left or may not call.
 func (s *shared) rest(now time.Time) {
 	for c := range s.classes {
 		s.giveBack(c.booked.leases...)

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -101,6 +102,22 @@ func (s *sliding) finish(now, then time.Time, n int64, sent bool) {
 			return
 		}
 	}
+}
+
+// late moves units to when they were really spent.
+func (s *sliding) late(now, then, left time.Time, n int64) {
+	used := s.used
+	s.finish(now, then, n, false)
+	moved := used - s.used
+	if moved == 0 {
+		return
+	}
+	s.used = used
+	place := len(s.log)
+	for place > 0 && s.log[place-1].to.After(left) {
+		place--
+	}
+	s.log = slices.Insert(s.log, place, took{from: left, to: left, n: moved})
 }
 
 func (s *sliding) estimate(now time.Time, n int64, d demand) time.Time {

@@ -36,6 +36,9 @@ func (s *slots) ready(now time.Time, n int64, _ demand) (time.Time, bool) {
 
 func (s *slots) take(now time.Time, _ int64, _ demand) { s.taken = append(s.taken, now) }
 
+// late does nothing: a place is taken until the call has ended.
+func (s *slots) late(_, _, _ time.Time, _ int64) {}
+
 func (s *slots) finish(now, then time.Time, _ int64, sent bool) {
 	for i, began := range s.taken {
 		if began.Equal(then) {

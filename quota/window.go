@@ -19,6 +19,9 @@ type window interface {
 	// finish ends a call that took n units then. Units of a call that was never
 	// sent go back.
 	finish(now, then time.Time, n int64, sent bool)
+	// late is told that a call which took n units then left for the vendor at
+	// another time, so that they may count from then on.
+	late(now, then, left time.Time, n int64)
 	// estimate returns when the last of n units can be spent, if all before go
 	// to others.
 	estimate(now time.Time, n int64, d demand) time.Time

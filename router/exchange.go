@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http/httptrace"
 	"runtime/debug"
 	"time"
 
@@ -57,9 +58,18 @@ func (r *Router) send(ctx context.Context, rt *route, q question) (*sent, *quota
 	}
 	s := &sent{permit: permit, report: report, began: time.Now()}
 	ctx, s.span = startCall(ctx, q.ask)
-	s.ctx, s.cancel = context.WithTimeout(context.WithoutCancel(ctx), rt.vendor.timeout)
+	ctx = httptrace.WithClientTrace(context.WithoutCancel(ctx), &httptrace.ClientTrace{WroteRequest: s.wrote})
+	s.ctx, s.cancel = context.WithTimeout(ctx, rt.vendor.timeout)
 	s.replies = rt.vendor.begin(s.ctx, q.query)
 	return s, nil
+}
+
+// wrote tells the quota when the request left: on a busy machine, or behind a
+// connection that had to be made, that is later than it was allowed.
+func (s *sent) wrote(request httptrace.WroteRequestInfo) {
+	if request.Err == nil {
+		s.permit.Left(time.Now())
+	}
 }
 
 func (r *Router) acquire(ctx context.Context, q question) (*quota.Permit, *quota.Refusal) {

@@ -18,8 +18,8 @@ type Quota interface {
 	Forecast(ask quota.Ask) quota.Refusal
 	// Pause closes a provider until then; zero: until somebody resumes it.
 	Pause(provider string, until time.Time, reason enrich.PauseReason)
-	// Resume ends a pause.
-	Resume(provider string)
+	// Resume ends a pause; if reasons are named, only one for any of them.
+	Resume(provider string, reasons ...enrich.PauseReason)
 }
 
 var _ Quota = (*quota.Keeper)(nil)

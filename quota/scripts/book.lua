@@ -85,9 +85,11 @@ if order.pause then
   if order.surprise and till < 0 then grow_guard(order.guard) end
   if reason == '' or order.pause.till == 0 or till > 0 and order.pause.till > till then
     put('pause', int(order.pause.till) .. ' ' .. order.pause.reason)
+    put('probe', order.pause.probed and '0' or '')
   end
 elseif order.resume and reason ~= '' then
   put('pause', '')
+  put('probe', '')
 end
 local guard = guard_now(order.guard)
 if order.pause or order.resume then
@@ -150,6 +152,9 @@ each(function(shape, w, i, l)
   for _, extra in ipairs(order.extras) do
     if extra.units[i] > 0 then shape.charge(w, extra.units[i] * extra.n, extra.at) end
   end
+  for _, call in ipairs(order.late) do
+    if call.units[i] > 0 and shape.late then shape.late(w, call.at, call.left, call.units[i], call.booked) end
+  end
   for _, s in ipairs(order.lowered) do
     if s.limit == i then shape.lower(w, s.amount, s.remaining, s.reset) end
   end
@@ -161,6 +166,15 @@ if repeated and previous[7] > 0 then
 elseif order.want > 0 and till >= 0 then
   status = 'paused'
 elseif order.want > 0 then
+  -- After a refusal's pause one call goes first, and others once it would have
+  -- been refused. The field probe says when it goes, 0 as long as nobody made it.
+  local probe = tonumber(state.probe or '')
+  if probe and probe > 0 then
+    start = math.max(start, probe + 500000)
+    if start == now then put('probe', '') end
+  elseif probe then
+    order.want = 1
+  end
   for _ = 1, 8 do
     local at = start
     each(function(shape, w, i)
@@ -185,6 +199,7 @@ elseif order.want > 0 then
     status, n = 'full', 0
   else
     status = 'granted'
+    if probe == 0 then put('probe', int(start)) end
     each(function(shape, w, i)
       if order.units[i] > 0 then shape.spend(w, start, order.units[i], n, gap, o) end
     end)

@@ -123,6 +123,12 @@ function shapes.fixed.back(w, at, u, n)
   end
 end
 
+-- A call that left so late that it came into the next window counts there.
+function shapes.fixed.late(w, at, left, u)
+  local edge = w.start - w.margin
+  if at < edge and left >= edge then w.used = w.used + u end
+end
+
 function shapes.fixed.charge(w, units, at)
   if at >= w.start - w.margin then w.used = w.used + units end
 end

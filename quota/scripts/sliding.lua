@@ -64,6 +64,13 @@ function shapes.sliding.back(w, _, u, n, booked)
   end
 end
 
+-- Units of a call that left late come back later.
+function shapes.sliding.late(w, at, left, u, booked)
+  local before = w.used
+  shapes.sliding.back(w, at, u, 1, booked)
+  shapes.sliding.charge(w, before - w.used, left)
+end
+
 function shapes.sliding.charge(w, units, at)
   if units > 0 and at + w.length > now then shapes.sliding.spend(w, at, units, 1, 0) end
 end
