@@ -99,7 +99,8 @@ type breaker struct {
 	mu        sync.Mutex // guards the rest; taken inside the library's lock
 	streak    streak
 	openUntil time.Time
-	news      []change // not yet told to changed, which must not run under that lock
+	held      time.Time // until when a half-open breaker keeps its probe back
+	news      []change  // not yet told to changed, which must not run under that lock
 }
 
 // change is a breaker's new state, until when if it is open, and whether it
@@ -169,6 +170,9 @@ func verdictOn(outcome enrich.Outcome) verdict {
 
 // allow admits a call, whose verdict must be reported once, or returns false.
 func (b *breaker) allow() (report func(verdict), ok bool) {
+	if _, kept := b.keptBack(); kept && b.inner.State() == gobreaker.StateHalfOpen {
+		return nil, false
+	}
 	done, err := b.inner.Allow()
 	b.tell()
 	if err != nil {
@@ -184,7 +188,7 @@ func (b *breaker) allow() (report func(verdict), ok bool) {
 // one let no call pass but probes, and counts on from its failures in a row.
 func (b *breaker) succeed(before *breaker) {
 	if state, _ := before.current(); state != BreakerClosed {
-		b.peerOpened()
+		b.open()
 		return
 	}
 	before.mu.Lock()
@@ -195,9 +199,21 @@ func (b *breaker) succeed(before *breaker) {
 	b.streak = row
 }
 
-// peerOpened opens the breaker because another replica's has opened, so that each
-// need not find out for itself.
-func (b *breaker) peerOpened() {
+// peerOpened opens the breaker because another replica's has opened until then,
+// so that each need not find out for itself. One that is to probe waits with that,
+// and probes apart from the other.
+func (b *breaker) peerOpened(until time.Time) {
+	if state, _ := b.current(); state != BreakerHalfOpen {
+		b.open()
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held = until.Add(b.openFor - b.settings.OpenFor)
+}
+
+// open opens a closed breaker.
+func (b *breaker) open() {
 	b.hinted.Store(true)
 	defer b.hinted.Store(false)
 	if report, ok := b.allow(); ok {
@@ -213,11 +229,22 @@ func (b *breaker) ready() (at time.Time, ok bool) {
 	case BreakerOpen:
 		return until, false
 	case BreakerHalfOpen:
+		if until, kept := b.keptBack(); kept {
+			return until, false
+		}
 		counts := b.inner.Counts()
 		return time.Time{}, int(counts.Requests-counts.TotalExclusions) < b.probes
 	default:
 		return time.Time{}, true
 	}
+}
+
+// keptBack tells whether a half-open breaker waits for a peer's pause, and until
+// when.
+func (b *breaker) keptBack() (until time.Time, kept bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held, time.Now().Before(b.held)
 }
 
 // current returns the state, and until when an open breaker stays so.

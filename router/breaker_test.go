@@ -222,6 +222,39 @@ func TestReplicasShareAnOpenBreaker(t *testing.T) {
 	})
 }
 
+// TestAPeersPauseKeepsAProbeBack: a breaker that is to probe when another
+// replica's opens waits for that one's pause and not for one of its own.
+func TestAPeersPauseKeepsAProbeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const stretch = 0.5 // a tenth of OpenFor
+		b := newBreaker(breakerSettings{BreakerConfig{OpenFor: 10 * time.Second}.withDefaults(), time.Second}, stretch, func(change) {})
+		b.peerOpened(time.Now().Add(10 * time.Second))
+		if until, ok := b.ready(); ok || time.Until(until) != 11*time.Second {
+			t.Errorf("a closed breaker opens until %s, %v", until, ok)
+		}
+		time.Sleep(12 * time.Second)
+		for range 3 {
+			b.peerOpened(time.Now().Add(4 * time.Second))
+			if _, ok := b.allow(); ok {
+				t.Error("it probes while a peer's pause lasts")
+			}
+			time.Sleep(time.Second)
+		}
+		if until, _ := b.ready(); time.Until(until) != 4*time.Second {
+			t.Errorf("it may probe in %s, want after the rest of the pause and apart from the peer", time.Until(until))
+		}
+		time.Sleep(4 * time.Second)
+		report, ok := b.allow()
+		if !ok {
+			t.Fatal("the peer's pause is over")
+		}
+		report(healthy)
+		if state, _ := b.current(); state != BreakerClosed {
+			t.Errorf("after a good probe it is %s", state)
+		}
+	})
+}
+
 func TestTokenGoesBackWhenTheBreakerRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keeper := newQuota(t, map[string][]enrich.Limit{"acme": {{Name: "at_once", Shape: enrich.Concurrency, Amount: 1}}})

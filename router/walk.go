@@ -161,7 +161,7 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 	if refusal := w.quota.Forecast(w.quotaAsk(p)); refusal.Reason != "" {
 		s.readyAt, s.waiting, s.pause = refusal.ReadyAt, refusal.Reason, refusal.Pause
 		if refusal.Pause == enrich.PausedByBreaker {
-			p.call.breaker.peerOpened()
+			p.call.breaker.peerOpened(refusal.ReadyAt)
 			s.barred = enrich.ReasonBreakerOpen
 			return s
 		}
