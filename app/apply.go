@@ -55,8 +55,15 @@ func (p *parts) apply(next config.Config) (definitions []string, err error) {
 	_ = p.accounts.Apply(next.Accounts) // they were found good
 	p.service.Apply(next.Answers)
 	for _, vendor := range vendors.Vendors() {
-		if was := p.vendors.Vendor(vendor.Name()); was != nil && !was.Definition().Same(vendor.Definition()) {
+		was := p.vendors.Vendor(vendor.Name())
+		if was == nil {
+			continue
+		}
+		if !was.Definition().Same(vendor.Definition()) {
 			definitions = append(definitions, "definition of "+vendor.Name())
+		}
+		if !maps.Equal(was.Config().Credentials, vendor.Config().Credentials) {
+			_ = p.routes.Renewed(vendor.Name()) // it is configured
 		}
 	}
 	p.vendors.Retire(vendors)

@@ -239,3 +239,26 @@ func TestApplyUnderLoad(t *testing.T) {
 		callers.Wait()
 	})
 }
+
+// TestOtherCredentials: what was found wrong with the former ones is forgotten,
+// an operator's pause is not.
+func TestOtherCredentials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keeper := newQuota(t, map[string][]enrich.Limit{"acme": nil})
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", scriptedVendor("acme", "auth_failed, then hit"))}, Quota: keeper})
+		failed := func() bool { return len(r.Find(t.Context(), titleAsk(t, "anna", "acme")).Failed) > 0 }
+		if !failed() || !failed() {
+			t.Error("it is asked with a key that it refused")
+		}
+		if err := r.Renewed("acme"); err != nil || failed() {
+			t.Error("it is not asked with the new key", err)
+		}
+		keeper.Pause("acme", time.Time{}, enrich.PausedByOperator)
+		if err := r.Renewed("acme"); err != nil || !failed() {
+			t.Error("the operator's pause is over", err)
+		}
+		if r.Renewed("bolt") == nil {
+			t.Error("there is no such provider")
+		}
+	})
+}

@@ -150,7 +150,16 @@ func (r *Router) Find(ctx context.Context, ask enrich.Ask) enrich.Found {
 
 // Resume lets a provider be called again whose credentials, plan or credits the
 // operator has put right.
-func (r *Router) Resume(provider string) error {
+func (r *Router) Resume(provider string) error { return r.resume(provider) }
+
+// Renewed tells that a provider is called with other credentials from now on: what
+// was found wrong with the former ones holds it up no more. Pauses that have
+// nothing to do with them stay.
+func (r *Router) Renewed(provider string) error {
+	return r.resume(provider, enrich.PausedByAuth, enrich.PausedByScope, enrich.PausedByQuota)
+}
+
+func (r *Router) resume(provider string, reasons ...enrich.PauseReason) error {
 	rt := r.current.Load().route(provider)
 	if rt == nil {
 		return fmt.Errorf("no provider is named %q", provider)
@@ -158,7 +167,7 @@ func (r *Router) Resume(provider string) error {
 	for _, c := range rt.calls {
 		c.learned.forbidden.Store(false)
 	}
-	r.quota.Resume(provider)
+	r.quota.Resume(provider, reasons...)
 	return nil
 }
 
