@@ -22,7 +22,7 @@ type configCheckCommand struct {
 
 // finding is one problem as --json prints it.
 type finding struct {
-	File string `json:"file"`
+	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	Path string `json:"path,omitempty"`
 	Text string `json:"text"`

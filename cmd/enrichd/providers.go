@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers"
+	"github.com/enrichd/enrichd/providers/engine"
 )
 
 // providersCommand works with vendor definitions.
@@ -80,6 +82,14 @@ func (c *providersListCommand) Run(terminal terminal) error {
 type providersCheckCommand struct {
 	definitionsFlag
 	Definitions []string `arg:"" optional:"" name:"definition" help:"Names or files of definitions; all by default."`
+	JSON        bool     `name:"json" help:"Print the findings as JSON lines."`
+}
+
+// checkedDefinition is what --json prints of a definition.
+type checkedDefinition struct {
+	Name     string    `json:"name"`
+	OK       bool      `json:"ok"`
+	Problems []finding `json:"problems"`
 }
 
 // Run checks them all and reports every problem.
@@ -94,17 +104,43 @@ func (c *providersCheckCommand) Run(terminal terminal) error {
 	}
 	failed := 0
 	for _, name := range names {
-		if err := providers.Check(library, name); err != nil {
+		err := providers.Check(library, name)
+		if err != nil {
 			failed++
-			fmt.Fprintln(terminal.err, err)
-			continue
 		}
-		fmt.Fprintf(terminal.out, "%s: ok\n", name)
+		switch {
+		case c.JSON:
+			if err := json.NewEncoder(terminal.out).Encode(checkedDefinition{Name: name, OK: err == nil, Problems: definitionFindings(err)}); err != nil {
+				return err
+			}
+		case err != nil:
+			fmt.Fprintln(terminal.err, err)
+		default:
+			fmt.Fprintf(terminal.out, "%s: ok\n", name)
+		}
 	}
-	if failed > 0 {
+	switch {
+	case failed > 0 && c.JSON:
+		return errSomeFailed
+	case failed > 0:
 		return fmt.Errorf("%d of %d definitions have problems", failed, len(names))
 	}
 	return nil
+}
+
+// definitionFindings parts the error of a check.
+func definitionFindings(err error) []finding {
+	found := []finding{}
+	var problems engine.Problems
+	switch {
+	case errors.As(err, &problems):
+		for _, problem := range problems {
+			found = append(found, finding{File: problem.File, Line: problem.Line, Text: problem.Text})
+		}
+	case err != nil:
+		found = append(found, finding{Text: err.Error()})
+	}
+	return found
 }
 
 // providersReplayCommand replays recorded exchanges.

@@ -107,6 +107,16 @@ func TestProvidersCommands(t *testing.T) {
 	if code, _, failed = command(t, "", "providers", "check", "--folder", dir, "broken"); code != 1 || !strings.Contains(failed, "broken.yaml:2") {
 		t.Errorf("check of a broken definition: exit code %d: %s", code, failed)
 	}
+	code, out, failed = command(t, "", "providers", "check", "--json", "--folder", dir, "hunter", "broken", "nobody")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != 1 || failed != "" || len(lines) != 3 || lines[0] != `{"name":"hunter","ok":true,"problems":[]}` {
+		t.Fatalf("check as JSON: exit code %d: %s%s", code, out, failed)
+	}
+	for i, want := range []string{1: `broken.yaml","line":2`, 2: `"nobody","ok":false,"problems":[{`} {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("check as JSON: %s, want %s", lines[i], want)
+		}
+	}
 }
 
 func TestConfigCheck(t *testing.T) {
