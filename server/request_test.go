@@ -83,6 +83,32 @@ func TestPathsAreRepeatedOnlyAsNames(t *testing.T) {
 	}
 }
 
+// TestPlainMessagesBreakNoRule: such a message is not checked.
+func TestPlainMessagesBreakNoRule(t *testing.T) {
+	rules, err := contractRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{"x", "jane.doe@acme.example", strings.Repeat("x", 300), "\x00"} {
+		message := &enrichv1.EnrichRequest{Subject: &enrichv1.EnrichRequest_Email{Email: address}}
+		if err := rules.Validate(message); !plain(message) || err != nil {
+			t.Errorf("%q: plain is %t, and the rules say %v", address, plain(message), err)
+		}
+	}
+	for name, message := range map[string]*enrichv1.EnrichRequest{
+		"nothing":      {},
+		"no address":   {Subject: &enrichv1.EnrichRequest_Email{}},
+		"a domain":     {Subject: &enrichv1.EnrichRequest_Domain{Domain: "acme.example"}},
+		"a lane":       {Subject: &enrichv1.EnrichRequest_Email{Email: "x"}, Lane: 99},
+		"an empty age": {Subject: &enrichv1.EnrichRequest_Email{Email: "x"}, MaxAge: &durationpb.Duration{}},
+		"a cost of 0":  {Subject: &enrichv1.EnrichRequest_Email{Email: "x"}, MaxCostMicros: proto.Int64(0)},
+	} {
+		if plain(message) {
+			t.Errorf("%s is plain", name)
+		}
+	}
+}
+
 func TestBadMessagesAreNamed(t *testing.T) {
 	edge := start(t, unasked(t))
 	for _, test := range []struct {

@@ -48,6 +48,8 @@ type conversation struct {
 	call   *call
 	shown  credential
 	stream exchange
+	// asked has the next question for somebody who has answered one.
+	asked chan question
 	// room holds a token for each question until its answer has been sent.
 	room      chan struct{}
 	answering sync.WaitGroup
@@ -85,10 +87,11 @@ func (s *Server) converse(ctx context.Context, call *call, shown credential, str
 	defer cancel()
 	c := &conversation{
 		server: s, call: call, shown: shown, stream: stream, cancel: cancel,
-		room: make(chan struct{}, s.config.StreamWidth), heard: make(chan heard),
+		asked: make(chan question), room: make(chan struct{}, s.config.StreamWidth), heard: make(chan heard),
 	}
 	go c.listen(ctx)
 	err := c.answerAll(ctx)
+	close(c.asked)
 	c.answering.Wait()
 	if c.failed != nil {
 		return c.failed
@@ -132,12 +135,30 @@ func (c *conversation) answerAll(ctx context.Context) (err error) {
 		if asked.caller, err = c.wait(ctx, number); err != nil {
 			return err
 		}
-		c.answering.Go(func() {
-			result := c.answer(ctx, &asked, next, number)
-			<-c.server.asking
-			c.send(next.question.GetCorrelationId(), result)
-			<-c.room
-		})
+		question := question{heard: next, call: &asked, number: number}
+		select {
+		case c.asked <- question:
+		default: // everybody is busy, and there are fewer than there is room for
+			c.answering.Go(func() { c.answerEach(ctx, question) })
+		}
+	}
+}
+
+// question is one of a stream, and the call of whoever asks it.
+type question struct {
+	heard
+	call   *call
+	number int
+}
+
+// answerEach answers a question, and others after it until the stream ends. To
+// grow the stack of a new goroutine for each is a seventh of a memory hit.
+func (c *conversation) answerEach(ctx context.Context, next question) {
+	for more := true; more; next, more = <-c.asked {
+		result := c.answer(ctx, next.call, next.heard, next.number)
+		<-c.server.asking
+		c.send(next.question.GetCorrelationId(), result)
+		<-c.room
 	}
 }
 
