@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
@@ -39,6 +40,7 @@ func (c *serveCommand) Run(ctx context.Context, terminal terminal) error {
 	if err != nil {
 		return listenHelp(err, "set server.grpc and server.http in "+c.Config)
 	}
+	debug.FreeOSMemory() // what only the start needed
 	following, stop := context.WithCancel(ctx)
 	var group errgroup.Group
 	group.Go(func() error { service.Follow(following, again); return nil })
