@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -22,7 +23,15 @@ import (
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(overheadProcess) != "" {
+		if err := serveOverhead(); err != nil {
+			panic(err)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // enricherFunc is an Enricher made of a function.
 type enricherFunc func(context.Context, enrich.Request) (enrich.Answer, error)
