@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/jobs"
@@ -61,17 +62,38 @@ func (i *Importer) Import(ctx context.Context, account enrich.Account, file io.R
 		if finished = errors.Is(err, io.EOF); err != nil && !finished {
 			return imported, fmt.Errorf("intake: import: %w", err)
 		}
+		began := time.Now()
 		if err := i.accept(ctx, account, imported.ID, next, rows, finished, options); err != nil {
 			return imported, err
 		}
 		next += int64(len(rows))
+		if err := makeWay(ctx, min(time.Since(began), longestPause)); err != nil {
+			return imported, err
+		}
 	}
 	return i.Store.Import(ctx, imported.ID)
 }
 
+const (
+	// pageRows are written down at once. Few, because others' writes wait for
+	// them where the ledger has one writer.
+	pageRows     = 100
+	longestPause = 100 * time.Millisecond
+)
+
+// makeWay leaves the ledger to others for as long as the import had it.
+func makeWay(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pause):
+		return nil
+	}
+}
+
 // page reads the next rows. The error is io.EOF with the last ones.
 func page(table *Table) (rows []Row, err error) {
-	for len(rows) < ledger.MostAccepted {
+	for len(rows) < pageRows {
 		row, err := table.Next()
 		if err != nil {
 			return rows, err

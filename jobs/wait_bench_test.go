@@ -61,16 +61,19 @@ func BenchmarkInteractive(b *testing.B) {
 	})
 }
 
-// importing hands in bulk leads, 500 at a time.
+// importing hands in bulk leads as an import does: a hundred at a time, with
+// pauses.
 func importing(ctx context.Context, w *world, count int, run int64) error {
-	for n := 0; n < count && ctx.Err() == nil; n += ledger.MostAccepted {
+	for n := 0; n < count && ctx.Err() == nil; n += 100 {
 		var leads []jobs.Lead
-		for i := range ledger.MostAccepted {
+		for i := range 100 {
 			leads = append(leads, jobs.Lead{Email: fmt.Sprintf("i%d-%d@hopper.example", run, n+i), Lane: enrich.Bulk})
 		}
+		began := time.Now()
 		if _, err := w.engine.Submit(context.WithoutCancel(ctx), acme, leads...); err != nil {
 			return err
 		}
+		<-time.After(min(time.Since(began), 100*time.Millisecond))
 	}
 	return nil
 }
