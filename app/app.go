@@ -53,7 +53,11 @@ func New(config config.Config, options Options) (*App, error) {
 	if a.parts, err = newParts(config, a.log, nil); err != nil {
 		return nil, err
 	}
-	if a.server, err = server.Listen(config.Server, a.edge()); err != nil {
+	edge := a.edge()
+	if edge.Leads, err = a.leads(); err != nil {
+		return nil, errors.Join(err, a.parts.close(context.Background()))
+	}
+	if a.server, err = server.Listen(config.Server, edge); err != nil {
 		return nil, errors.Join(fmt.Errorf("server: %w", err), a.parts.close(context.Background()))
 	}
 	return a, nil
@@ -64,12 +68,13 @@ func New(config config.Config, options Options) (*App, error) {
 func (a *App) edge() server.Parts {
 	counting := enricher{service: a.parts.service, metrics: a.parts.telemetry.Metrics}
 	edge := server.Parts{
-		Enricher: counting,
-		Reciter:  counting,
-		Repeats:  a.parts.repeats,
-		Operator: operator{parts: a.parts, reload: a.Reload, isAccount: a.isAccount},
-		Observer: a.parts.telemetry.Metrics,
-		Log:      a.log,
+		Enricher:  counting,
+		Reciter:   counting,
+		Repeats:   a.parts.repeats,
+		Operator:  operator{parts: a.parts, reload: a.Reload, isAccount: a.isAccount},
+		Observer:  a.parts.telemetry.Metrics,
+		Readiness: &a.parts.leads,
+		Log:       a.log,
 	}
 	if a.closed = len(a.config.Accounts.List) > 0; a.closed {
 		edge.Accounts = callers{a.parts.accounts}
@@ -83,13 +88,19 @@ func (a *App) GRPCAddress() string { return a.server.GRPCAddress() }
 // HTTPAddress is where REST is listened for.
 func (a *App) HTTPAddress() string { return a.server.HTTPAddress() }
 
-// Run answers until ctx ends, then stops in order: no new requests, requests
-// under way finish, look-ups and late calls end and are remembered, parts are
-// released.
+// Run answers and works until ctx ends, then stops in order: no new requests,
+// requests and work under way finish, look-ups and late calls end and are
+// remembered, parts are released.
 func (a *App) Run(ctx context.Context) error {
 	a.log.Info("serving", "grpc", a.GRPCAddress(), "rest", a.HTTPAddress(), "providers", len(a.config.Providers.List))
-	err := a.server.Serve(ctx)
+	ctx, cancelRun := context.WithCancel(ctx)
+	defer cancelRun()
+	err := a.parts.leads.start(ctx)
+	if err != nil {
+		cancelRun() // the listeners close
+	}
+	err = errors.Join(err, a.server.Serve(ctx))
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.config.Server.WithDefaults().DrainTimeout)
 	defer cancel()
-	return errors.Join(err, a.parts.service.Close(drain), a.parts.close(drain))
+	return errors.Join(err, a.parts.leads.stop(drain), a.parts.service.Close(drain), a.parts.close(drain))
 }

@@ -132,6 +132,9 @@ func (o operator) SetSwitch(ctx context.Context, set enrich.Switch, off bool) er
 	if err := o.quotas.Switch(ctx, scopes[set.Scope], set.Name, off, set.Reason); err != nil {
 		return unreached(err)
 	}
+	if err := o.leads.obey(ctx, set, off); err != nil {
+		return unreached(err)
+	}
 	if !off && o.stoppedByConfiguration(set) {
 		return errConfigured
 	}
@@ -158,6 +161,9 @@ func (o operator) Forget(ctx context.Context, named enrich.Named) ([]enrich.Drop
 	}
 	var all []enrich.Dropped
 	for _, place := range o.eraser.Places {
+		if place.Name == leadsPlace {
+			continue
+		}
 		dropped, err := place.Erase(ctx, key)
 		if err != nil {
 			o.log.ErrorContext(ctx, "a place could not be reached to forget a subject", "place", place.Name, "error", err)

@@ -32,6 +32,9 @@ type parts struct {
 	repeats   *idempotency.Store
 	eraser    *privacy.Eraser
 	service   *enrich.Service
+	// recall are the caches, over the ledger where there is one.
+	recall enrich.Recall
+	leads  leads
 	// closers release the parts, in the order of their making.
 	closers []func(context.Context) error
 	// fixed is the quota's configuration that the program started with, some of
@@ -52,8 +55,10 @@ func newParts(config config.Config, log *slog.Logger, dial providers.Dial) (*par
 		func() error { return p.buildAccounts(config) },
 		func() error { return p.buildPrivacy(config) },
 		func() error { return p.buildStores(config) }, // late calls are remembered
+		func() error { return p.buildStore(config) },
 		func() error { return p.buildRouting(config, dial) },
 		func() error { return p.buildService(config) },
+		func() error { return p.buildLeads(config) },
 	} {
 		if err := build(); err != nil {
 			return nil, errors.Join(err, p.close(context.Background()))
@@ -141,7 +146,7 @@ func (p *parts) buildService(config config.Config) error {
 	}
 	p.service = &enrich.Service{
 		Normalizer:   normalizer,
-		Cache:        p.records,
+		Cache:        p.recall,
 		Renderings:   p.records,
 		Finder:       p.routes,
 		Suppressions: p.eraser.Suppressions,
@@ -161,7 +166,7 @@ func (p *parts) buildService(config config.Config) error {
 // nothing they still bring is remembered.
 func (p *parts) places() []privacy.Place {
 	return []privacy.Place{
-		{Name: "cache", Erase: func(ctx context.Context, key email.Key) (int, error) { return -1, p.records.Forget(ctx, key) }},
+		{Name: "cache", Erase: func(ctx context.Context, key email.Key) (int, error) { return -1, p.recall.Forget(ctx, key) }},
 		{Name: "answers", Erase: func(ctx context.Context, key email.Key) (int, error) { return p.repeats.EraseSubject(ctx, key) }},
 		{Name: "flights", Erase: func(_ context.Context, key email.Key) (int, error) { return p.service.StopLookUps(key), nil }},
 	}

@@ -15,11 +15,15 @@ import (
 	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/idempotency"
+	"github.com/enrichd/enrichd/intake"
+	"github.com/enrichd/enrichd/jobs"
+	"github.com/enrichd/enrichd/ledger"
 	"github.com/enrichd/enrichd/privacy"
 	"github.com/enrichd/enrichd/providers"
 	"github.com/enrichd/enrichd/quota"
 	"github.com/enrichd/enrichd/router"
 	"github.com/enrichd/enrichd/server"
+	"github.com/enrichd/enrichd/sinks"
 	"github.com/enrichd/enrichd/telemetry"
 )
 
@@ -36,8 +40,15 @@ type Config struct {
 	Cache       cache.Config       `yaml:"cache"`
 	Router      router.Config      `yaml:"router"`
 	Quota       quota.Config       `yaml:"quota"`
+	Store       ledger.Config      `yaml:"store"`
+	Jobs        jobs.Config        `yaml:"jobs"`
+	Intake      intake.Config      `yaml:"intake"`
+	Sinks       sinks.Config       `yaml:"sinks"`
 	Providers   providers.Config   `yaml:"providers"`
 }
+
+// AcceptsLeads tells whether there is a store to accept leads into.
+func (c Config) AcceptsLeads() bool { return c.Store != ledger.Config{} }
 
 // Log is how much is logged.
 type Log struct {
@@ -63,6 +74,10 @@ func (c Config) problems() (all []Problem) {
 		{"cache", c.Cache.Validate()},
 		{"router", c.Router.Validate()},
 		{"quota", c.Quota.Validate()},
+		{"store", c.Store.Validate()},
+		{"jobs", c.Jobs.Validate()},
+		{"intake", c.Intake.Validate()},
+		{"sinks", c.Sinks.Validate()},
 		{"providers", providerProblems},
 	} {
 		for _, problem := range part.found {

@@ -30,6 +30,11 @@ func (c Config) WithDefaults() Config {
 	c.Cache = c.Cache.WithDefaults()
 	c.Router = c.Router.WithDefaults()
 	c.Quota = c.Quota.WithDefaults()
+	if c.AcceptsLeads() {
+		c.Store = c.Store.WithDefaults()
+	}
+	c.Jobs = c.Jobs.WithDefaults()
+	c.Intake = c.Intake.WithDefaults()
 	if set, err := providers.New(c.Providers, providers.Options{}); err == nil {
 		defer set.Close()
 		c.Providers.List = nil

@@ -5,6 +5,16 @@ import (
 	"slices"
 )
 
+// Allowed tells what the account may not ask: the lane, the purpose or an
+// attribute that the request names. Who keeps a request for later asks before.
+func (r *Request) Allowed() error {
+	if _, err := r.lane(); err != nil {
+		return err
+	}
+	_, err := r.wanted()
+	return err
+}
+
 // lane is the lane of the request: the one that it names, or the most urgent
 // that the account may use.
 func (r *Request) lane() (Lane, error) {

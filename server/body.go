@@ -43,7 +43,7 @@ func (m *wholeBody) NewDecoder(reader io.Reader) runtime.Decoder {
 		if !whole || !ok {
 			return errors.New("only whole bodies are decoded, into messages")
 		}
-		if len(body.text) == 0 && isAdmin(typed) {
+		if len(body.text) == 0 && mayBeEmpty(typed) {
 			return io.EOF // all that is needed may be in the path
 		}
 		err := m.UnmarshalOptions.Unmarshal(camelMasks(body.text), typed)
@@ -57,9 +57,10 @@ func (m *wholeBody) NewDecoder(reader io.Reader) runtime.Decoder {
 // ndjson is a stream's media type: one JSON value a line.
 const ndjson = "application/x-ndjson"
 
-// isAdmin tells whether a message is one of the operators' methods.
-func isAdmin(message proto.Message) bool {
-	return message.ProtoReflect().Descriptor().ParentFile() == enrichv1.File_enrich_v1_admin_proto
+// mayBeEmpty tells whether a message is of a method whose paths may say all, as
+// those of operators and of leads do.
+func mayBeEmpty(message proto.Message) bool {
+	return message.ProtoReflect().Descriptor().ParentFile() != enrichv1.File_enrich_v1_enrich_proto
 }
 
 // checkBodyForm refuses bodies of other types than JSON before they are read.
@@ -76,6 +77,9 @@ func checkBodyForm(w http.ResponseWriter, r *http.Request, method *method) error
 		return &refusal{http.StatusUnsupportedMediaType, &enrich.Error{
 			Kind: enrich.Invalid, Reason: "content_encoding", Offset: -1, Message: "the body's Content-Encoding is not accepted here: " + accepted + " is",
 		}}
+	}
+	if method.file {
+		return nil
 	}
 	declared := r.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(declared)

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"net/http"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -18,6 +20,10 @@ type method struct {
 	admin bool
 	// stream: messages come one after another.
 	stream bool
+	// raw answers the method over REST where its body or its answer is no JSON
+	// message; nil: the gateway does. A file's body has any form.
+	raw  func(s *Server, w http.ResponseWriter, r *http.Request, call *call)
+	file bool
 }
 
 // services are the contract's.
@@ -25,6 +31,8 @@ func services() []protoreflect.ServiceDescriptor {
 	return []protoreflect.ServiceDescriptor{
 		enrichv1.File_enrich_v1_enrich_proto.Services().ByName("EnrichService"),
 		enrichv1.File_enrich_v1_admin_proto.Services().ByName("AdminService"),
+		enrichv1.File_enrich_v1_leads_proto.Services().ByName("LeadService"),
+		enrichv1.File_enrich_v1_leads_proto.Services().ByName("LeadAdminService"),
 	}
 }
 
@@ -35,11 +43,22 @@ var methods = func() map[string]*method {
 		for i := range service.Methods().Len() {
 			each := service.Methods().Get(i)
 			name := string(each.Name())
-			all[fullMethod(each)] = &method{name: name, item: name + ".item", admin: service.Name() == "AdminService", stream: each.IsStreamingClient()}
+			all[fullMethod(each)] = &method{
+				name: name, item: name + ".item", admin: strings.HasSuffix(string(service.Name()), "AdminService"), stream: each.IsStreamingClient(),
+				raw: rawMethods[name], file: name == "CreateImport",
+			}
 		}
 	}
 	return all
 }()
+
+// rawMethods are those that the gateway does not answer.
+var rawMethods = map[string]func(s *Server, w http.ResponseWriter, r *http.Request, call *call){
+	"StreamEnrich": (*Server).streamREST,
+	"CreateImport": (*Server).importREST,
+	"ReceiveEvent": (*Server).eventREST,
+	"ExportLedger": (*Server).exportREST,
+}
 
 // fullMethod is a method's path in gRPC.
 func fullMethod(method protoreflect.MethodDescriptor) string {

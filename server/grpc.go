@@ -36,6 +36,8 @@ func (s *Server) newGRPC() *grpc.Server {
 	server := grpc.NewServer(options...)
 	enrichv1.RegisterEnrichServiceServer(server, &enrichService{server: s})
 	enrichv1.RegisterAdminServiceServer(server, &adminService{server: s})
+	enrichv1.RegisterLeadServiceServer(server, &leadService{server: s})
+	enrichv1.RegisterLeadAdminServiceServer(server, &leadAdminService{server: s})
 	healthpb.RegisterHealthServer(server, s.health)
 	if !s.config.NoReflection {
 		reflection.Register(server)

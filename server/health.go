@@ -24,6 +24,8 @@ func (s *Server) tellHealth(problems []string) {
 	}
 	s.health.SetServingStatus("", state)
 	s.health.SetServingStatus(enrichv1.EnrichService_ServiceDesc.ServiceName, state)
+	s.health.SetServingStatus(enrichv1.LeadService_ServiceDesc.ServiceName, state)
+	s.health.SetServingStatus(enrichv1.LeadAdminService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	s.health.SetServingStatus(enrichv1.AdminService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
 }
 

@@ -20,6 +20,8 @@ type Parts struct {
 	Accounts Accounts
 	Repeats  Repeats
 	Operator Operator
+	// Leads are accepted and worked off; nil: there is no store.
+	Leads    *Leads
 	Observer Observer
 	// Readiness; nil: ready as soon as the service listens.
 	Readiness Readiness

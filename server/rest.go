@@ -32,6 +32,12 @@ func (s *Server) newREST() (*http.Server, error) {
 	if err := enrichv1.RegisterAdminServiceHandlerServer(background, gateway, &adminService{server: s}); err != nil {
 		return nil, err
 	}
+	if err := enrichv1.RegisterLeadServiceHandlerServer(background, gateway, &leadService{server: s}); err != nil {
+		return nil, err
+	}
+	if err := enrichv1.RegisterLeadAdminServiceHandlerServer(background, gateway, &leadAdminService{server: s}); err != nil {
+		return nil, err
+	}
 	server := &http.Server{
 		Handler:           s.edge(s.contract(gateway)),
 		ReadHeaderTimeout: headerTimeout,
@@ -106,8 +112,8 @@ func (s *Server) contract(gateway http.Handler) http.Handler {
 			s.writeProblem(ctx, w, err)
 			return
 		}
-		if call.method.stream {
-			s.streamREST(w, r, call)
+		if call.method.raw != nil {
+			call.method.raw(s, w, r, call)
 			return
 		}
 		body, err := s.readBody(w, r)
@@ -129,7 +135,7 @@ func (s *Server) contract(gateway http.Handler) http.Handler {
 // admit lets a request in whose route is known; without an error it is counted
 // as under way.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, call *call) (err error) {
-	if r.URL.RawQuery != "" {
+	if r.URL.RawQuery != "" && !call.method.file {
 		return queryRefused()
 	}
 	err = s.enter(call, credentialOfREST(r))

@@ -6,7 +6,7 @@
 // as gRPC does. Every request of either path passes the same gate (gate.go)
 // before its message is looked at:
 //
-//	gRPC unary ──▶ unary  ─┐        ┌─▶ enrichService, adminService
+//	gRPC unary ──▶ unary  ─┐        ┌─▶ enrichService, leadService, and their operators'
 //	gRPC stream ─▶ stream ─┼▶ enter ┤
 //	REST ────────▶ admit  ─┘        └─▶ gateway ─▶ the same, or a stream of lines
 package server

@@ -16,7 +16,9 @@ import (
 
 // FileConfig is a file of one JSON object a line.
 type FileConfig struct {
+	// Name of the sink, by which its deliveries are known for ever.
 	Name string `yaml:"name"`
+	// Path of the file, which is made.
 	Path string `yaml:"path"`
 	// RotateBytes is the size from which the file is put aside under a name with
 	// the time, and begun anew. Default: never.

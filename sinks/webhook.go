@@ -21,12 +21,13 @@ import (
 
 // WebhookConfig is a receiver of Standard Webhooks.
 type WebhookConfig struct {
+	// Name of the sink, by which its deliveries are known for ever.
 	Name string `yaml:"name"`
 	// URL takes the messages by POST. It is https unless AllowPrivate.
 	URL string `yaml:"url"`
 	// Secrets sign every message, each with a signature of its own, so that a
 	// receiver can change to a new one; "whsec_" and base64. Required.
-	Secrets []string `yaml:"secrets"`
+	Secrets []string `yaml:"secrets" secret:"true"`
 	// Timeout of one attempt. Default 20s.
 	Timeout time.Duration `yaml:"timeout"`
 	// AllowPrivate lets the URL lead to loopback, private and link-local

@@ -9,14 +9,14 @@ import (
 // openAPIParts are the documents generated for each service, and what the
 // generator has no words for: title, security, examples, and streams of lines.
 //
-//go:embed enrich.openapi.json admin.openapi.json openapi.more.json
+//go:embed enrich.openapi.json admin.openapi.json leads.openapi.json openapi.more.json leads.more.json
 var openAPIParts embed.FS
 
 // OpenAPI returns the REST API as one OpenAPI 3.1 document in JSON. It must not
 // be changed.
 var OpenAPI = sync.OnceValue(func() []byte {
 	whole := map[string]any{}
-	for _, name := range []string{"enrich.openapi.json", "admin.openapi.json", "openapi.more.json"} {
+	for _, name := range []string{"enrich.openapi.json", "admin.openapi.json", "leads.openapi.json", "openapi.more.json", "leads.more.json"} {
 		text, err := openAPIParts.ReadFile(name)
 		part := map[string]any{}
 		if err == nil {
