@@ -15,15 +15,18 @@ import (
 
 // commands is the command line.
 type commands struct {
-	Serve      serveCommand      `cmd:"" help:"Run the service."`
-	Demo       demoCommand       `cmd:"" help:"Run the service with fake vendors and enrich a bundled list of leads."`
-	Enrich     enrichCommand     `cmd:"" help:"Enrich a CSV file or single addresses with a running service."`
-	Normalize  normalizeCommand  `cmd:"" help:"Show what the normalizer makes of cells."`
-	Providers  providersCommand  `cmd:"" help:"List, check and replay vendor definitions."`
-	Config     configCommand     `cmd:"" help:"Check and print the configuration file."`
-	Keys       keysCommand       `cmd:"" help:"Make and hash API keys."`
-	Fakevendor fakevendorCommand `cmd:"" help:"Serve fake vendors that can be made to misbehave."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Serve       serveCommand       `cmd:"" help:"Run the service."`
+	Demo        demoCommand        `cmd:"" help:"Run the service with fake vendors and enrich a bundled list of leads."`
+	Enrich      enrichCommand      `cmd:"" help:"Enrich a CSV file or single addresses with a running service."`
+	Normalize   normalizeCommand   `cmd:"" help:"Show what the normalizer makes of cells."`
+	Providers   providersCommand   `cmd:"" help:"List, check and replay vendor definitions."`
+	Config      configCommand      `cmd:"" help:"Check and print the configuration file."`
+	Keys        keysCommand        `cmd:"" help:"Make and hash API keys."`
+	Jobs        jobsCommand        `cmd:"" help:"List, show, reset, cancel, pause and resume accepted leads of a running service."`
+	Deadletters deadlettersCommand `cmd:"" help:"List, replay, compare and resolve failed work of a running service."`
+	Store       storeCommand       `cmd:"" help:"Copy the store of accepted work."`
+	Fakevendor  fakevendorCommand  `cmd:"" help:"Serve fake vendors that can be made to misbehave."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
 // terminal is where a command reads and prints: data on out, everything about it
