@@ -118,8 +118,10 @@ func (a *accepting) post(t *testing.T, path, kind, body string, into proto.Messa
 // both databases.
 func TestLeadsAreWorkedDeliveredReplayedAndErased(t *testing.T) {
 	for name, store := range map[string]func(t *testing.T) ledger.Config{
-		"SQLite":     func(t *testing.T) ledger.Config { return ledger.Config{Path: filepath.Join(t.TempDir(), "leads.db")} },
-		"PostgreSQL": func(t *testing.T) ledger.Config { return ledger.Config{PostgreSQL: pgtest.Start(t).Database(t), Connections: 8} },
+		"SQLite": func(t *testing.T) ledger.Config { return ledger.Config{Path: filepath.Join(t.TempDir(), "leads.db")} },
+		"PostgreSQL": func(t *testing.T) ledger.Config {
+			return ledger.Config{PostgreSQL: pgtest.Start(t).Database(t), Connections: 8}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vendors, address := startVendors(t)
