@@ -17,7 +17,7 @@ func (s *Server) announce() {
 	s.health.Shutdown()
 	if s.config.DrainDelay > 0 {
 		s.log.Info("stopping: not ready any more, new requests are still taken", "for", s.config.DrainDelay)
-		time.Sleep(s.config.DrainDelay)
+		<-time.After(s.config.DrainDelay)
 	}
 }
 

@@ -185,6 +185,9 @@ func (c *conversation) wait(ctx context.Context, number int) (caller Caller, err
 		timer := time.NewTimer(min(standing.wait, askAgain))
 		select {
 		case <-timer.C:
+		case <-c.server.draining.Done():
+			timer.Stop()
+			return Caller{}, errStopping
 		case <-ctx.Done():
 			timer.Stop()
 			return Caller{}, ctx.Err()
