@@ -48,6 +48,9 @@ func (m *memory) settle() {
 		s.mu.RUnlock()
 	}
 	m.cache.Wait()
+	if m.restore(applied) {
+		m.cache.Wait()
+	}
 	for i := range m.stripes {
 		s := &m.stripes[i]
 		s.mu.Lock()
@@ -58,6 +61,27 @@ func (m *memory) settle() {
 		}
 		s.mu.Unlock()
 	}
+}
+
+// restore writes again what ristretto has lost, once, and tells whether there was
+// any: a deletion that it applies late takes the addition with it that updated an
+// older value in between.
+func (m *memory) restore(applied []map[tag]item) (again bool) {
+	for i := range m.stripes {
+		s := &m.stripes[i]
+		s.mu.Lock()
+		for t, written := range applied[i] {
+			if written.entry == nil || s.recent[t] != written {
+				continue
+			}
+			if kept, ok := m.cache.Get(word(t)); !ok || kept != written {
+				m.cache.Set(word(t), written, written.cost())
+				again = true
+			}
+		}
+		s.mu.Unlock()
+	}
+	return again
 }
 
 func (m *memory) sweep() {
