@@ -19,6 +19,9 @@ const (
 	awayFor = time.Minute
 	// awayPart is the part of its calls with which it goes on.
 	awayPart = 0.8
+	// awayTrust is how long a Redis that does not answer is expected back at any
+	// moment, as after a restart or a failover; later somebody has to look.
+	awayTrust = 5 * time.Second
 	// awayRetry is how often Redis is tried.
 	awayRetry = time.Second
 	// awayReport is how long after its return all replicas have told what they
@@ -58,6 +61,18 @@ func (a *away) books(now time.Time) bool   { return !a.resting(now) && !now.Befo
 // lasts tells whether calls may go on.
 func (a *away) lasts(now time.Time) bool {
 	return !a.since.IsZero() && now.Sub(a.since) < awayFor && a.rate > 0 && a.left > 0
+}
+
+// idle is before when no call can be expected to begin; zero while calls go on.
+func (a *away) idle(now time.Time) time.Time {
+	switch {
+	case a.since.IsZero() || !a.back.IsZero() || a.lasts(now):
+		return time.Time{}
+	case now.Sub(a.since) < awayTrust:
+		return a.retry
+	default:
+		return now.Add(awayFor)
+	}
 }
 
 // spend takes one call if one may begin now.

@@ -33,7 +33,7 @@ func (s *shared) lack(now time.Time, c *class, d demand, due time.Time) (wake, n
 		return earliest(wake, b.ask), b.full
 	}
 	s.book(now, c)
-	return wake, time.Time{}
+	return wake, s.away.idle(now)
 }
 
 func earliest(a, b time.Time) time.Time {

@@ -2,6 +2,7 @@ package quota_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -76,6 +77,40 @@ func TestRedisAway(t *testing.T) {
 		atMost(t, "refused per 10,000 calls", r.per10k(), 0)
 		stop()
 		all.Wait()
+	})
+}
+
+// TestRedisAwayRefusesSoon: a replica that made no calls before has none to go on
+// with. Callers are told so in seconds, later ones at once, and are served when
+// Redis is back.
+func TestRedisAwayRefusesSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, bucket)
+		ask := func() (time.Duration, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
+			defer cancel()
+			began := time.Now()
+			permit, err := f.keepers[0].Acquire(ctx, acme(enrich.Standard, "sales"))
+			if err == nil {
+				permit.Settle(enrich.KnownCharge(0), nil)
+			}
+			return time.Since(began), err
+		}
+		f.cut()
+		for _, most := range []time.Duration{7 * time.Second, 0} {
+			took, err := ask()
+			var refusal *quota.Refusal
+			if !errors.As(err, &refusal) || refusal.Reason != enrich.ReasonNoToken || !refusal.ReadyAt.After(time.Now()) || took > most {
+				t.Errorf("after %s, want %s at most: %v", took, most, err)
+			}
+		}
+		f.mend()
+		time.Sleep(5 * time.Second)
+		_, _ = ask() // finds out that Redis is back
+		time.Sleep(3 * time.Second)
+		if took, err := ask(); err != nil || took > time.Second {
+			t.Errorf("not served when Redis is back: %s, %v", took, err)
+		}
 	})
 }
 

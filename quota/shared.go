@@ -222,8 +222,8 @@ func (s *shared) estimate(now time.Time, c *class, calls int64, d demand) time.T
 	if c.booked.full.After(latest) && now.Before(c.booked.ask) {
 		latest = c.booked.full
 	}
-	if !s.away.since.IsZero() && !s.away.lasts(now) && s.away.retry.After(latest) {
-		latest = s.away.retry
+	if idle := s.away.idle(now); idle.After(latest) {
+		latest = idle
 	}
 	if beyond := calls - c.booked.held() - c.booked.room; beyond > 0 && now.Before(c.booked.roomTill) {
 		seconds := float64(beyond-1) / (s.perSecond(c) * s.pool.share)
