@@ -41,7 +41,7 @@ func (p *parts) buildStore(config config.Config) (err error) {
 		return fmt.Errorf("store: %w", err)
 	}
 	p.closeWith(p.leads.store.Close)
-	p.recall = ledger.Keeper{Caches: p.records, Store: p.leads.store, Log: p.log}
+	p.recall = ledger.Keeper{Caches: p.records, Store: p.leads.store, Passes: p.records.Passes, Log: p.log}
 	return nil
 }
 

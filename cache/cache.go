@@ -184,6 +184,10 @@ func (c *Cache) ForgetProvider(ctx context.Context, provider string) error {
 	return c.remote.bar(ctx, provider)
 }
 
+// Passes tells whether a fact may still be told: its provider has said it after
+// what was dropped by ForgetProvider. It is for facts that are kept elsewhere.
+func (c *Cache) Passes(fact enrich.Fact) bool { return c.barriers.passes(fact) }
+
 // Lease makes this replica the one to ask vendors about a subject, so that
 // several do not pay for the same. It returns when it is, or when what is known
 // is enough, because another replica or caller has brought it; in either case

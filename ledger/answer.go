@@ -18,6 +18,8 @@ import (
 type Keeper struct {
 	Caches enrich.Recall
 	Store  *Store
+	// Passes tells which kept facts may still be told; nil: all.
+	Passes func(enrich.Fact) bool
 	// Log is told what could not be kept.
 	Log *slog.Logger
 }
@@ -35,6 +37,9 @@ func (k Keeper) RecallAll(ctx context.Context, keys []email.Key) []enrich.Recall
 		if err != nil {
 			k.Log.WarnContext(ctx, "kept answers cannot be read", "error", err)
 			continue
+		}
+		if k.Passes != nil {
+			kept = kept.Keep(k.Passes)
 		}
 		known[i].Record = kept
 	}
