@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/enrichd/enrichd/config"
 	"github.com/enrichd/enrichd/server"
@@ -92,7 +93,8 @@ func (a *App) HTTPAddress() string { return a.server.HTTPAddress() }
 // requests and work under way finish, look-ups and late calls end and are
 // remembered, parts are released.
 func (a *App) Run(ctx context.Context) error {
-	a.log.Info("serving", "grpc", a.GRPCAddress(), "rest", a.HTTPAddress(), "providers", len(a.config.Providers.List))
+	drainTimeout, providers := a.beginning() // what the listeners were opened with
+	a.log.Info("serving", "grpc", a.GRPCAddress(), "rest", a.HTTPAddress(), "providers", providers)
 	ctx, cancelRun := context.WithCancel(ctx)
 	defer cancelRun()
 	err := a.parts.leads.start(ctx)
@@ -100,7 +102,14 @@ func (a *App) Run(ctx context.Context) error {
 		cancelRun() // the listeners close
 	}
 	err = errors.Join(err, a.server.Serve(ctx))
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.config.Server.WithDefaults().DrainTimeout)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return errors.Join(err, a.parts.leads.stop(drain), a.parts.service.Close(drain), a.parts.close(drain))
+}
+
+// beginning is what Run needs of the configuration, which may change meanwhile.
+func (a *App) beginning() (drainTimeout time.Duration, providers int) {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	return a.config.Server.WithDefaults().DrainTimeout, len(a.config.Providers.List)
 }
