@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -240,12 +241,14 @@ func TestDrainCutsOffAfterItsTimeoutAndSaysSo(t *testing.T) {
 		})
 		client, rest := b.client(), b.connect()
 		defer client.Close()
+		var asking sync.WaitGroup
+		defer asking.Wait()
 		for range 2 {
-			go func() {
+			asking.Go(func() {
 				if _, err := enrichv1.NewEnrichServiceClient(client).Enrich(t.Context(), emailOf("x")); status.Code(err) != codes.Unavailable {
 					t.Errorf("cut off with %v", err)
 				}
-			}()
+			})
 		}
 		rest.send("POST /v1/enrich", "Content-Length: 13", whole)
 		synctest.Wait()
