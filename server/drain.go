@@ -10,6 +10,10 @@ import (
 // services live on in a drain: long enough to be told that the service stops.
 const companionGrace = time.Second
 
+// arrivalGrace is how long a drain waits for the message of a request whose
+// headers are there.
+const arrivalGrace = time.Second
+
 // announce reports the service as not ready, and returns after the drain delay.
 // Requests are taken meanwhile.
 func (s *Server) announce() {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -51,6 +52,19 @@ type arrival struct {
 	cancel    context.CancelFunc
 	timer     *time.Timer
 	keepAlive func() bool // stops a drain from ending the request
+	there     atomic.Bool // the message has come
+}
+
+// hasten leaves a message only a moment to come, for the service stops. One that
+// was sent with its headers is on its way and must not be lost.
+func (a *arrival) hasten() {
+	if a.there.Load() {
+		return
+	}
+	a.timer.Reset(arrivalGrace)
+	if a.there.Load() { // it came meanwhile
+		a.timer.Stop()
+	}
 }
 
 // arrive begins a call and gives it the time to send its message.
@@ -61,16 +75,15 @@ func (s *Server) arrive(ctx context.Context, info *tap.Info) (context.Context, e
 	if methods[info.FullMethodName] != nil {
 		ctx = began.traced(ctx, grpcHeaders(info.Header))
 	}
-	began.arriving = &arrival{
-		cancel:    cancel,
-		timer:     time.AfterFunc(s.config.BodyTimeout, cancel),
-		keepAlive: context.AfterFunc(s.draining, cancel),
-	}
+	arriving := &arrival{cancel: cancel, timer: time.AfterFunc(s.config.BodyTimeout, cancel)}
+	arriving.keepAlive = context.AfterFunc(s.draining, arriving.hasten)
+	began.arriving = arriving
 	return ctx, nil
 }
 
 // arrived lets a request take its time from here on.
 func (c *call) arrived() {
+	c.arriving.there.Store(true)
 	c.arriving.timer.Stop()
 	c.arriving.keepAlive()
 }
