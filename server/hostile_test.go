@@ -39,19 +39,21 @@ func TestSlowHeadersEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			go func() {
+			var dripping sync.WaitGroup
+			dripping.Go(func() {
 				for i := range len(drip.bytes) {
 					if _, err := conn.Write([]byte{drip.bytes[i]}); err != nil {
 						return
 					}
 					time.Sleep(time.Second)
 				}
-			}()
+			})
 			_, _ = io.Copy(io.Discard, conn)
 			if took := time.Since(began); took > headerTimeout {
 				t.Errorf("%s: the connection lived for %s", name, took)
 			}
 			_ = conn.Close()
+			dripping.Wait()
 		}
 		b.stop()
 	})
