@@ -245,7 +245,8 @@ func TestEveryPackageSaysItsJobOnce(t *testing.T) {
 		}
 	}
 	for pkg, count := range comments {
-		if count != 1 && !strings.HasPrefix(pkg, "proto/") {
+		// The generator writes a comment into each of its gateway's files.
+		if count != 1 && (count == 0 || !strings.HasPrefix(pkg, "proto/")) {
 			t.Errorf("package %s has %d package comments, want 1", pkg, count)
 		}
 	}

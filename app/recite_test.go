@@ -33,8 +33,7 @@ func (w *world) learn(t *testing.T, request enrich.Request) {
 		if answer := w.enrich(t, request); recital.Keeps(&answer) {
 			recital.Keep(t.Context(), &answer, []byte(request.Email))
 		}
-		time.Sleep(time.Second)
-		synctest.Wait()
+		synctest.Wait() // what was remembered and kept is there
 	}
 	if got := w.recited(t, request); string(got) != request.Email {
 		t.Fatalf("recited %q after asking twice", got)

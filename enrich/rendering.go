@@ -177,6 +177,7 @@ func (q *question) keys() (person, company email.Key) {
 // its subjects and the configuration: what the caller typed, for answers tell
 // what was repaired, and what the account may see.
 func (r *Request) fingerprint(form RenderedForm) (print Fingerprint) {
+	forPurpose, permitted := r.Account.Purposes[r.Purpose]
 	for i, seed := range seeds {
 		var h maphash.Hash
 		h.SetSeed(seed)
@@ -187,7 +188,7 @@ func (r *Request) fingerprint(form RenderedForm) (print Fingerprint) {
 		for _, text := range [...]string{r.Email, r.Domain, r.Purpose, r.Account.Name, r.Account.Plan, r.Account.Trial.Plan} {
 			write(text)
 		}
-		for _, list := range [...][]Attribute{r.Wanted, r.Account.Attributes, r.Account.Purposes[r.Purpose]} {
+		for _, list := range [...][]Attribute{r.Wanted, r.Account.Attributes, forPurpose} {
 			maphash.WriteComparable(&h, len(list))
 			for _, attribute := range list {
 				write(string(attribute))
@@ -197,7 +198,6 @@ func (r *Request) fingerprint(form RenderedForm) (print Fingerprint) {
 		for _, provider := range r.Account.Providers {
 			write(provider)
 		}
-		forPurpose, permitted := r.Account.Purposes[r.Purpose]
 		maphash.WriteComparable(&h, rights{
 			form: form, trial: r.Account.Trial.Percent, role: r.Account.RoleAddresses, disposable: r.Account.DisposableAddresses,
 			attributes: r.Account.Attributes == nil, providers: r.Account.Providers == nil, purposes: len(r.Account.Purposes) > 0,
@@ -215,17 +215,11 @@ type rights struct {
 	role, disposable, attributes, providers, purposes, purpose, permitted bool
 }
 
-// longestRendering bounds how long a rendering is used.
-const longestRendering = time.Hour
-
 // holdsUntil is until when the same question has the same answer unless memory
 // learns something; zero when providers were asked, or are to be.
 func (q *question) holdsUntil() time.Time {
 	// The next day has another idempotency key.
 	until := q.now.UTC().Truncate(day).Add(day)
-	if longest := q.now.Add(longestRendering); longest.Before(until) {
-		until = longest
-	}
 	for _, h := range []*half{&q.person, &q.company} {
 		switch {
 		case len(h.wanted) == 0:

@@ -44,8 +44,8 @@ func (s *Service) recall(ctx context.Context, questions ...*question) {
 	}
 }
 
-// consider decides what of one subject must be asked for now, and what in the
-// background because it is stale or soon will be.
+// consider decides what of one subject the request waits for, and what is asked
+// for in the background because it is stale or soon will be.
 func (s *Service) consider(q *question, h *half) {
 	if len(h.wanted) == 0 || q.cache == CacheOnly {
 		return

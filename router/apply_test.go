@@ -247,8 +247,10 @@ func TestOtherCredentials(t *testing.T) {
 		keeper := newQuota(t, map[string][]enrich.Limit{"acme": nil})
 		r := newRouter(t, Parts{Providers: []Provider{asked("acme", scriptedVendor("acme", "auth_failed, then hit"))}, Quota: keeper})
 		failed := func() bool { return len(r.Find(t.Context(), titleAsk(t, "anna", "acme")).Failed) > 0 }
-		if !failed() || !failed() {
-			t.Error("it is asked with a key that it refused")
+		for range 2 { // the second is not sent: the script would answer it
+			if !failed() {
+				t.Error("it is asked with a key that it refused")
+			}
 		}
 		if err := r.Renewed("acme"); err != nil || failed() {
 			t.Error("it is not asked with the new key", err)

@@ -144,7 +144,7 @@ func TestAnnouncesItsStopBeforeItRefuses(t *testing.T) {
 		if response, body := rest.receive(); response.StatusCode != http.StatusOK {
 			t.Errorf("REST already refuses: %d %s", response.StatusCode, body)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		for path, listener := range map[string]*pipes{"gRPC": b.grpc, "REST": b.http} {
 			if conn, err := listener.dial(); err == nil {
