@@ -34,10 +34,7 @@ type flight struct {
 	begun   trace.SpanContext // of the caller that began it
 	waiters int
 	cancel  context.CancelFunc
-	// raised ends when an interactive caller waits for a flight that another
-	// lane began; raise ends it. Both are nil for an interactive flight.
-	raised context.Context
-	raise  context.CancelFunc
+	urgency *Urgency
 	// stopped is set by an erasure.
 	stopped atomic.Bool
 	done    chan struct{} // closed when found is set
@@ -69,17 +66,12 @@ func (f *flights) board(ctx context.Context, key string, lane Lane, look look) (
 	defer f.mu.Unlock()
 	if flying, ok := f.flying[key]; ok {
 		flying.waiters++
-		if lane == Interactive && flying.raise != nil {
-			flying.raise()
-		}
+		flying.urgency.Join(lane)
 		return flying, true
 	}
 	// Trace and identity go along, the caller's cancellation does not.
 	lookCtx, cancel := context.WithDeadline(context.WithoutCancel(ctx), reportBy(ctx))
-	flying := &flight{begun: trace.SpanContextFromContext(ctx), waiters: 1, cancel: cancel, done: make(chan struct{})}
-	if lane != Interactive {
-		flying.raised, flying.raise = context.WithCancel(context.Background())
-	}
+	flying := &flight{begun: trace.SpanContextFromContext(ctx), waiters: 1, cancel: cancel, urgency: NewUrgency(lane), done: make(chan struct{})}
 	if f.flying == nil {
 		f.flying = map[string]*flight{}
 	}

@@ -268,14 +268,17 @@ func TestMaxAgeAcceptsWhatWasJustFetched(t *testing.T) {
 	})
 }
 
-// TestAnInteractiveCallerLiftsTheFlight has it join a flight of another lane.
-func TestAnInteractiveCallerLiftsTheFlight(t *testing.T) {
+// TestAFlightIsInTheLaneOfItsMostUrgentWaiter has callers of all lanes join one.
+func TestAFlightIsInTheLaneOfItsMostUrgentWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var risen []Lane
 		service, finder := newService(t, func(ctx context.Context, ask Ask) Found {
-			select {
-			case <-ask.Raised.Done():
-			case <-ctx.Done():
-			case <-time.After(20 * time.Second):
+			for ctx.Err() == nil && ask.Urgency.Lane() != Interactive {
+				risen = append(risen, ask.Urgency.Lane())
+				select {
+				case <-ask.Urgency.Risen(ask.Urgency.Lane()).Done():
+				case <-ctx.Done():
+				}
 			}
 			return knows(ctx, ask)
 		})
@@ -293,8 +296,8 @@ func TestAnInteractiveCallerLiftsTheFlight(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		if len(finder.asks) != 1 || finder.asks[0].Lane != Bulk {
-			t.Errorf("asks = %+v, want the one of the bulk lane", finder.asks)
+		if len(finder.asks) != 1 || finder.asks[0].Lane != Bulk || !slices.Equal(risen, []Lane{Bulk, Standard}) {
+			t.Errorf("asks = %+v, lanes before %v, want one that rose from bulk over standard", finder.asks, risen)
 		}
 	})
 }

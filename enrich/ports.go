@@ -58,9 +58,9 @@ type Ask struct {
 	Needs   []Need
 	Account Account
 	Lane    Lane
-	// Raised ends when an interactive caller waits for the look-up too: from then
-	// on it goes on in the interactive lane; nil: never.
-	Raised context.Context
+	// Urgency is the lane from then on, as callers of other lanes come to wait for
+	// the look-up too; nil: it stays.
+	Urgency *Urgency
 	// Purse is what the calls may cost, shared with the request's other subject;
 	// nil: no cap.
 	Purse          *Purse

@@ -149,7 +149,7 @@ func (s *Service) find(ctx context.Context, q *question, part part, needs []Need
 		Needs:          needs,
 		Account:        part.account,
 		Lane:           q.lane,
-		Raised:         flying.raised,
+		Urgency:        flying.urgency,
 		Purse:          q.purse,
 		IdempotencyKey: q.idempotencyKey,
 		Late:           keep,

@@ -174,7 +174,11 @@ func (w *walk) underWay() <-chan struct{} {
 // plan again: an awaited call has ended, and what it brought may spare the one
 // that is waited for; or the look-up has become urgent.
 func (w *walk) untilNews() (ctx context.Context, release func()) {
-	if len(w.awaited) == 0 && w.ask.Raised == nil {
+	var risen context.Context
+	if w.ask.Urgency != nil {
+		risen = w.ask.Urgency.Risen(w.ask.Lane)
+	}
+	if len(w.awaited) == 0 && risen == nil {
 		return w.ctx, func() {}
 	}
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -184,19 +188,19 @@ func (w *walk) untilNews() (ctx context.Context, release func()) {
 		}
 		context.AfterFunc(a.over, cancel)
 	}
-	if w.ask.Raised == nil {
+	if risen == nil {
 		return ctx, cancel
 	}
-	stop := context.AfterFunc(w.ask.Raised, cancel)
+	stop := context.AfterFunc(risen, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// rise puts the walk into the interactive lane once somebody waits there for it.
+// rise puts the walk into the lane of the most urgent caller that waits for it.
 // The age of its wait in the other lane is no claim to be served before those who
 // wait there already.
 func (w *walk) rise() {
-	if w.ask.Raised != nil && w.ask.Raised.Err() != nil {
-		w.ask.Lane, w.ask.Raised = enrich.Interactive, nil
+	if w.ask.Urgency != nil {
+		w.ask.Lane = w.ask.Urgency.Lane()
 	}
 }
 

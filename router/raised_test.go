@@ -29,10 +29,9 @@ func TestARaisedLookUpMovesToTheInteractiveLane(t *testing.T) {
 		}
 		synctest.Wait()
 
-		raised, raise := context.WithCancel(context.Background())
-		defer raise()
+		urgency := enrich.NewUrgency(enrich.Bulk)
 		ask := titleAsk(t, "anna", "acme")
-		ask.Lane, ask.Raised = enrich.Bulk, raised
+		ask.Lane, ask.Urgency = enrich.Bulk, urgency
 		done := make(chan enrich.Found, 1)
 		go func() { done <- r.Find(ctx, ask) }()
 		time.Sleep(10 * time.Second)
@@ -42,7 +41,7 @@ func TestARaisedLookUpMovesToTheInteractiveLane(t *testing.T) {
 		default:
 		}
 		start := time.Now()
-		raise()
+		urgency.Join(enrich.Interactive)
 		if found := <-done; len(found.Failed) > 0 {
 			t.Errorf("failed: %v", found.Failed)
 		}
@@ -60,10 +59,10 @@ func TestARaisedLookUpIsLessPatient(t *testing.T) {
 		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
 		quota.Pause("acme", time.Now().Add(10*time.Second), enrich.PausedByHint)
 		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
-		raised, raise := context.WithCancel(context.Background())
-		time.AfterFunc(3*time.Second, raise)
+		urgency := enrich.NewUrgency(enrich.Bulk)
+		time.AfterFunc(3*time.Second, func() { urgency.Join(enrich.Interactive) })
 		ask := titleAsk(t, "anna", "acme", "bolt")
-		ask.Lane, ask.Raised = enrich.Bulk, raised
+		ask.Lane, ask.Urgency = enrich.Bulk, urgency
 		start := time.Now()
 		found := r.Find(t.Context(), ask)
 		if took := time.Since(start); took < 3*time.Second || took > 4*time.Second || len(found.Failed) > 0 {

@@ -67,6 +67,10 @@ func (b blame) error(subject enrich.SubjectKind, drops []drop) *enrich.Error {
 		err.Field, err.Reason = fields[subject], b.reason
 	case enrich.Throttled, enrich.Unavailable:
 		err.ReadyAt = earliest(drops)
+	case enrich.Rejected:
+		if b.closed() {
+			err.Reason = b.reason
+		}
 	}
 	return err
 }
@@ -166,6 +170,11 @@ func (b blame) untilOperator() bool {
 	default:
 		return false
 	}
+}
+
+// closed tells whether a person has closed the provider, and may open it.
+func (b blame) closed() bool {
+	return b.reason == enrich.ReasonStopped || b.reason == enrich.ReasonPaused && b.pause == enrich.PausedByOperator
 }
 
 func (b blame) rank() int {
