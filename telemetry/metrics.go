@@ -28,6 +28,8 @@ type Metrics struct {
 	sources  atomic.Pointer[Sources]
 	spans    *spans
 
+	clockJumps atomic.Uint64
+
 	requests       *prometheus.CounterVec
 	requestSeconds *prometheus.HistogramVec
 	bound          bindings
@@ -47,6 +49,7 @@ type Metrics struct {
 	surprises       *prometheus.CounterVec
 	leases          *prometheus.CounterVec
 	events          *prometheus.CounterVec
+	digests         *prometheus.CounterVec
 	reloads         *prometheus.CounterVec
 }
 
@@ -68,6 +71,7 @@ func newMetrics(log *slog.Logger) *Metrics {
 	m.pauses = m.counters("provider_pauses_total", "Pauses begun, by why.", "provider", "reason")
 	m.surprises = m.counters("quota_surprises_total", "Calls that the vendor refused although its account allowed them.", "provider")
 	m.events = m.counters("events_total", "Events of captured leads, by what became of each: accepted, repeated, or why it was refused.", "result")
+	m.digests = m.counters("digests_total", "Attempts to send the digest of a day, by what came of them.", "result")
 	m.leases = m.counters("quota_leases_total", "Bookings of calls ahead of the shared account, by what came of them.", "result")
 	m.reloads = m.counters("config_reloads_total", "Times that the configuration was read again, by what came of it.", "result")
 	for _, result := range []Reload{ReloadApplied, ReloadUnchanged, ReloadRefused} {
@@ -76,6 +80,7 @@ func newMetrics(log *slog.Logger) *Metrics {
 
 	m.registry.MustRegister(
 		&state{metrics: m, log: linesOf(log)},
+		&workState{metrics: m},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		buildInfo(),
@@ -126,6 +131,15 @@ func (m *Metrics) Event(result string) { m.events.WithLabelValues(result).Inc() 
 
 // seconds of a time that was taken. A clock that jumped can make it negative.
 func seconds(took time.Duration) float64 { return math.Max(0, took.Seconds()) }
+
+// Digest counts an attempt to send the digest of a day.
+func (m *Metrics) Digest(err error) {
+	result := "sent"
+	if err != nil {
+		result = "failed"
+	}
+	m.digests.WithLabelValues(result).Inc()
+}
 
 // version of the program, as the Go tool recorded it.
 type version struct{ version, revision string }

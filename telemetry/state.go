@@ -17,6 +17,8 @@ type Sources struct {
 	Routes func() []router.Health
 	// StateFailures is how often the file of quotas could not be written.
 	StateFailures func() uint64
+	// Work is accepted work; its nil result: it cannot be counted.
+	Work func() *Work
 }
 
 // Watch has the sources asked from now on, instead of earlier ones.
@@ -63,6 +65,7 @@ var (
 
 	logLines   = counted("log_lines_total", "Lines logged, by level.", "level")
 	logLost    = counted("log_lines_lost_total", "Lines that could not be written.")
+	clockPuts  = counted("clock_jumps_total", "Times that the machine's clock was put forward or back by a second or more.")
 	traceSpans = counted("trace_spans_total", "Spans of traced requests, by what became of them.", "result")
 )
 
@@ -77,7 +80,7 @@ func (s *state) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []described{
 		cacheLookups, cacheFailures, cacheGaps, cacheLeases, cacheWaiting, cacheLost, cacheRefused, cacheTurned, cacheBytes,
 		providerTokens, providerLimit, providerPaused, providerWaiting, providerRunning, providerAlone, providerHits, breakerState, stateFailures,
-		logLines, logLost, traceSpans,
+		logLines, logLost, clockPuts, traceSpans,
 	} {
 		descs <- d.desc
 	}
@@ -96,6 +99,7 @@ func (s *state) Collect(metrics chan<- prometheus.Metric) {
 	to.put(logLines, float64(s.log.warnings.Load()), "warn")
 	to.put(logLines, float64(s.log.errors.Load()), "error")
 	to.put(logLost, float64(s.log.lost.Load()))
+	to.put(clockPuts, float64(s.metrics.clockJumps.Load()))
 	spans := s.metrics.spans
 	to.put(traceSpans, float64(spans.ended.Load()), "ended")
 	to.put(traceSpans, float64(spans.sent.Load()), "sent")

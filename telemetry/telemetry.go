@@ -27,6 +27,7 @@ type Telemetry struct {
 
 	admin  *admin
 	traces *traces
+	clock  *clock
 }
 
 // New begins to trace and to serve the admin listener as configured. Tracers
@@ -45,6 +46,7 @@ func New(config Config, log *slog.Logger) (*Telemetry, error) {
 	if t.traces, err = startTraces(config.Traces.WithDefaults(), t.Metrics.spans, log); err != nil {
 		return nil, errors.Join(fmt.Errorf("traces: %w", err), t.admin.close(context.Background()))
 	}
+	t.clock = watchClock(&t.Metrics.clockJumps, log)
 	return t, nil
 }
 
@@ -54,6 +56,7 @@ func (t *Telemetry) AdminAddress() string { return t.admin.address() }
 // Close sends the spans that are left and stops listening, until ctx ends. A
 // collector that cannot be reached holds it up for the time of one try.
 func (t *Telemetry) Close(ctx context.Context) error {
+	t.clock.close()
 	t.traces.close(ctx)
 	return t.admin.close(ctx)
 }
