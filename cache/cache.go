@@ -194,8 +194,8 @@ func (c *Cache) Passes(fact enrich.Fact) bool { return c.barriers.passes(fact) }
 // with all that is known by then. Release ends the lease unless Remember has
 // done so; it is never nil and must be called.
 //
-// It waits for half of ctx's time at most, and never fails: without Redis, and
-// after that time, the caller asks vendors all the same.
+// It never fails: without Redis the caller asks vendors all the same. After half
+// of ctx's time one of those who wait is let pass the holder; the others wait on.
 func (c *Cache) Lease(ctx context.Context, key email.Key, enough func(enrich.Record) bool) (known enrich.Record, release func()) {
 	release = func() {}
 	if key.IsZero() {

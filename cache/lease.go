@@ -17,6 +17,8 @@ const (
 	// leaseTries is how often a slow Redis is asked for a lease. Taking it twice
 	// is taking it once.
 	leaseTries = 2
+	// overtaking begins the token of one who overtakes a holder.
+	overtaking = "!"
 )
 
 // leases are the leases of this replica: those it holds, and those of others
@@ -160,18 +162,18 @@ func (l *leases) end(t tag, token string) {
 
 // lease waits until this replica is the one to ask vendors about a subject, or
 // another has brought what is enough. Beginning from what the caller knows, it
-// returns all that is known then. It waits for half of the time that ctx
-// leaves, and goes on without a lease then, or when Redis is away or slower than
-// a call to a vendor bears.
+// returns all that is known then. Who has waited for half of the time that ctx
+// leaves overtakes the holder, which may hang: one replica does, the others go on
+// waiting, so that at most two ask at once. It goes on without a lease when Redis
+// is away or slower than a call to a vendor bears.
 func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*entry) bool) (now *entry, release func()) {
-	waitCtx, cancel := ctx, context.CancelFunc(func() {})
 	lasts := leaseLasts
+	var overtake time.Time // zero: never
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
-		waitCtx, cancel = context.WithTimeout(ctx, left/2)
+		overtake = time.Now().Add(left / 2)
 		lasts = max(min(lasts, left), time.Millisecond)
 	}
-	defer cancel()
 
 	token, seen := r.leases.shared(t), int64(0)
 	if token == "" {
@@ -185,12 +187,16 @@ func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*en
 	for {
 		bell := r.leases.await(t)
 		asOf := r.news.now(t)
-		answer, err := r.acquirePatiently(waitCtx, t, token, lasts, seen)
+		answer, err := r.acquirePatiently(ctx, t, token, lasts, seen)
 		if err == nil && !answer.granted && answer.stored == "" {
+			again := min(answer.wait, lookAgain)
+			if !overtake.IsZero() {
+				again = min(again, time.Until(overtake))
+			}
 			select {
 			case <-bell.rung:
-			case <-time.After(min(answer.wait, lookAgain)):
-			case <-waitCtx.Done():
+			case <-time.After(again):
+			case <-ctx.Done():
 			}
 		}
 		r.leases.stopWaiting(t, bell)
@@ -212,9 +218,11 @@ func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*en
 			if known = known.join(news); enough(known) {
 				return known, func() {}
 			}
-		case waitCtx.Err() != nil:
+		case ctx.Err() != nil:
 			r.stats.unleased.Add(1)
 			return known, func() {}
+		case !overtake.IsZero() && !time.Now().Before(overtake):
+			token, overtake = overtaking+rand.Text(), time.Time{}
 		}
 	}
 }

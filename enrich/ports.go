@@ -19,8 +19,7 @@ type Recall interface {
 	// Lease waits until this process is the one of all replicas to ask providers
 	// about a subject, or until another has brought what enough accepts. It
 	// returns all that is known by then, and what gives the lease back, which
-	// Remember does as well. It waits for half of ctx's time at most and goes
-	// on without a lease then.
+	// Remember does as well. When ctx ends it returns without a lease.
 	Lease(ctx context.Context, key email.Key, enough func(Record) bool) (known Record, release func())
 	// Hold keeps the lease that this process has on a subject, if it has one,
 	// until the channel is closed: while other lookups of this process go on,

@@ -1,5 +1,6 @@
 -- Takes the lease on a subject, unless there is news about the subject or
--- another holds the lease. Taking it twice is taking it once.
+-- another holds the lease. Taking it twice is taking it once. A token that
+-- begins with ! takes it from a holder whose token does not.
 --
 -- KEYS: entry, lease
 -- ARGV: token, how long the lease lasts in ms, version of the entry that the
@@ -17,7 +18,8 @@ if redis.call('TYPE', KEYS[1]).ok == 'string' then
   end
 end
 local holder = redis.call('GET', KEYS[2])
-if holder and holder ~= ARGV[1] then
+local overtakes = holder and string.sub(ARGV[1], 1, 1) == '!' and string.sub(holder, 1, 1) ~= '!'
+if holder and holder ~= ARGV[1] and not overtakes then
   return {0, now, math.max(redis.call('PTTL', KEYS[2]), 1), ''}
 end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
