@@ -15,7 +15,7 @@ build: ## Build bin/enrichd.
 	go build -trimpath -o bin/enrichd ./cmd/enrichd
 
 release: ## Build bin/enrichd static, with its bill of materials and checksums.
-	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/enrichd ./cmd/enrichd
+	CGO_ENABLED=0 go build -trimpath -buildvcs=auto -ldflags="-s -w" -o bin/enrichd ./cmd/enrichd
 	go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -output bin/enrichd.cdx.json bin/enrichd
 	cd bin && sha256sum enrichd enrichd.cdx.json > SHA256SUMS
 
