@@ -13,6 +13,7 @@ import (
 
 	"github.com/enrichd/enrichd/cache/redistest"
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/record"
 )
 
 // The benchmarks report the processor time of an operation besides the usual
@@ -45,11 +46,11 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	record := usualRecord(now())
+	usual := usualRecord(now())
 	b.ReportAllocs()
 	defer measureCPU(b)()
 	for b.Loop() {
-		if _, err := encodeRecord(record); err != nil {
+		if _, err := record.Encode(usual); err != nil {
 			b.Fatal(err)
 		}
 	}

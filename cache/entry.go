@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/record"
 )
 
 // entry is what a tier keeps about one subject. Entries are never changed, so
@@ -25,8 +26,8 @@ type entry struct {
 }
 
 // newEntry makes an entry of what Redis has not seen.
-func newEntry(t tag, record enrich.Record, until time.Time) (*entry, error) {
-	payload, err := encodeRecord(record)
+func newEntry(t tag, known enrich.Record, until time.Time) (*entry, error) {
+	payload, err := record.Encode(known)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func newEntry(t tag, record enrich.Record, until time.Time) (*entry, error) {
 }
 
 // record decodes the payload.
-func (e *entry) record() (enrich.Record, error) { return decodeRecord(e.payload) }
+func (e *entry) record() (enrich.Record, error) { return record.Decode(e.payload) }
 
 // covers tells whether a join with other would say nothing new.
 func (e *entry) covers(other *entry) bool {

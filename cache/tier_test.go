@@ -171,6 +171,32 @@ func titleBy(source string, at time.Time) enrich.Fact {
 	}
 }
 
+// wideRecord is a record as two talkative vendors leave it.
+func wideRecord(at time.Time) enrich.Record {
+	var facts []enrich.Fact
+	for _, spec := range enrich.Attributes() {
+		for _, source := range []string{"alpha", "beta"} {
+			fact := enrich.Fact{Attribute: spec.Attribute, Source: source, FetchedAt: at, Confidence: 0.7, Price: 9000, State: enrich.StateValue}
+			switch {
+			case source == "beta" && spec.Form == enrich.Number:
+				fact.State = enrich.StateAbsent
+			case source == "beta" && spec.Form == enrich.Word:
+				fact.State = enrich.StateSuppressed
+			case spec.Form == enrich.Number:
+				fact.Value = enrich.NumberValue(1987)
+			case spec.Form == enrich.Word:
+				fact.Value = enrich.WordValue(spec.Words[0])
+			case spec.Form == enrich.List:
+				fact.Value = enrich.ListValue([]string{"go", "redis", "terraform"})
+			default:
+				fact.Value = enrich.TextValue("Brunhilde Sägewerk, " + string(spec.Attribute))
+			}
+			facts = append(facts, fact)
+		}
+	}
+	return enrich.NewRecord(facts...)
+}
+
 // newTag names a subject that nobody has used.
 func newTag() (t tag) {
 	rand.Read(t[:])

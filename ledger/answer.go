@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/record"
 )
 
 // Keeper is an enrich.Recall that also writes into the ledger what vendors
@@ -72,13 +74,13 @@ func (k Keeper) Forget(ctx context.Context, key email.Key) error {
 }
 
 // KeepAnswer joins a record with what is kept about a subject.
-func (s *Store) KeepAnswer(ctx context.Context, subject string, record enrich.Record, until time.Time) error {
+func (s *Store) KeepAnswer(ctx context.Context, subject string, fresh enrich.Record, until time.Time) error {
 	err := s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		kept, err := s.answer(ctx, tx, subject, s.forUpdate())
 		if err != nil {
 			return err
 		}
-		encoded, err := encodeRecord(kept.Join(record))
+		encoded, err := textOf(kept.Join(fresh))
 		if err != nil {
 			return err
 		}
@@ -115,5 +117,27 @@ func (s *Store) answer(ctx context.Context, from querier, subject, lock string) 
 	if err := rows.Scan(&text); err != nil {
 		return enrich.Record{}, fmt.Errorf("ledger: answer: %w", err)
 	}
-	return decodeRecord(text)
+	return fromText(text)
+}
+
+// textOf is the stored form of a record in the alphabet of texts; the empty one's
+// is empty.
+func textOf(known enrich.Record) (string, error) {
+	encoded, err := record.Encode(known)
+	return base64.StdEncoding.EncodeToString([]byte(encoded)), err
+}
+
+func fromText(text string) (enrich.Record, error) {
+	if text == "" {
+		return enrich.Record{}, nil
+	}
+	encoded, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return enrich.Record{}, fmt.Errorf("ledger: answer: %w", err)
+	}
+	known, err := record.Decode(string(encoded))
+	if err != nil {
+		return enrich.Record{}, fmt.Errorf("ledger: answer: %w", err)
+	}
+	return known, nil
 }

@@ -1,4 +1,6 @@
-package cache
+// Package record writes records as bytes and reads them again: the stored form
+// that caches and the ledger share, proto/record/v1.
+package record
 
 import (
 	"errors"
@@ -11,10 +13,10 @@ import (
 	"github.com/enrichd/enrichd/enrich"
 )
 
-// The stored form of a record is proto/record/v1. Its messages are read and
-// written here by hand: a record is read at every recall that memory does not
-// answer, and so its texts share the bytes that came, and one slice holds all
-// facts. A test holds this against the generated code.
+// The messages of proto/record/v1 are read and written by hand: a record is read
+// at every recall that memory does not answer, and so its texts share the bytes
+// that came, and one slice holds all facts. A test holds this against the
+// generated code.
 const (
 	recordSources    = 1
 	recordAttributes = 2
@@ -35,20 +37,20 @@ const (
 	listItems = 1
 )
 
-// errRecord is the error of bytes that are no record.
-var errRecord = errors.New("cache: not an encoded record")
+// ErrForm is the error of bytes that are no record.
+var ErrForm = errors.New("record: not an encoded record")
 
-// errFact is the error of a fact that the stored form has no place for.
-var errFact = errors.New("cache: a fact without a source, with a text that is not UTF-8, or that contradicts itself")
+// ErrFact is the error of a fact that the stored form has no place for.
+var ErrFact = errors.New("record: a fact without a source, with a text that is not UTF-8, or that contradicts itself")
 
-// encodeRecord returns the stored form of a record.
-func encodeRecord(record enrich.Record) (string, error) {
+// Encode returns the stored form of a record; the empty one has none.
+func Encode(record enrich.Record) (string, error) {
 	facts := record.Facts() // sorted by attribute and source
 	var encoded, attribute, fact []byte
 	var sources []string
 	for _, f := range facts {
 		if !storable(f) || !readable(f) {
-			return "", errFact
+			return "", ErrFact
 		}
 		if sourceIndex(sources, f.Source) < 0 {
 			sources = append(sources, f.Source)
@@ -114,9 +116,10 @@ func appendBytes(to []byte, field protowire.Number, value []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), value)
 }
 
-// decodeRecord is the inverse of encodeRecord. It refuses what encodeRecord
-// cannot have written, so that damage never becomes a wrong fact.
-func decodeRecord(payload string) (enrich.Record, error) {
+// Decode is the inverse of Encode. It refuses what Encode cannot have written,
+// so that damage never becomes a wrong fact. The record shares the payload's
+// bytes.
+func Decode(payload string) (enrich.Record, error) {
 	facts := make([]enrich.Fact, 0, countFacts(payload))
 	var sources []string
 	in := readWire(payload)
@@ -127,16 +130,16 @@ func decodeRecord(payload string) (enrich.Record, error) {
 		case recordAttributes:
 			var ok bool
 			if facts, ok = decodeAttribute(facts, in.message(), sources); !ok {
-				return enrich.Record{}, errRecord
+				return enrich.Record{}, ErrForm
 			}
 		}
 	}
 	if in.bad || len(facts) == 0 {
-		return enrich.Record{}, errRecord
+		return enrich.Record{}, ErrForm
 	}
 	record, ok := enrich.SortedRecord(facts)
 	if !ok {
-		return enrich.Record{}, errRecord
+		return enrich.Record{}, ErrForm
 	}
 	return record, nil
 }

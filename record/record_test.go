@@ -1,8 +1,10 @@
-package cache
+package record
 
 import (
 	"errors"
 	"math"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,8 +14,8 @@ import (
 	recordv1 "github.com/enrichd/enrichd/proto/record/v1"
 )
 
-// wideRecord is a record as two talkative vendors leave it.
-func wideRecord(at time.Time) enrich.Record {
+// wide is a record as two talkative vendors leave it.
+func wide(at time.Time) enrich.Record {
 	var facts []enrich.Fact
 	for _, spec := range enrich.Attributes() {
 		for _, source := range []string{"alpha", "beta"} {
@@ -38,17 +40,39 @@ func wideRecord(at time.Time) enrich.Record {
 	return enrich.NewRecord(facts...)
 }
 
+// title is what a source said about a title at a time.
+func title(source string, at time.Time) enrich.Fact {
+	return enrich.Fact{Attribute: "person.title", State: enrich.StateValue, Value: enrich.TextValue("Head of Gardens"),
+		Source: source, FetchedAt: at, Confidence: 0.875, Price: 280000}
+}
+
+// now is the time to the millisecond, as facts have it.
+func now() time.Time { return time.Now().Truncate(time.Millisecond) }
+
+// wantSame compares two records fact by fact.
+func wantSame(t *testing.T, got, want enrich.Record) {
+	t.Helper()
+	same := slices.EqualFunc(got.Facts(), want.Facts(), func(a, b enrich.Fact) bool {
+		equal := a.FetchedAt.Equal(b.FetchedAt) && a.Value.Equal(b.Value)
+		a.FetchedAt, a.Value = b.FetchedAt, b.Value
+		return equal && reflect.DeepEqual(a, b)
+	})
+	if !same {
+		t.Fatalf("got %v, want %v", got.Facts(), want.Facts())
+	}
+}
+
 func TestRecordSurvivesEncoding(t *testing.T) {
 	for name, record := range map[string]enrich.Record{
-		"one fact": enrich.NewRecord(titleBy("alpha", now())),
-		"wide":     wideRecord(now()),
+		"one fact": enrich.NewRecord(title("alpha", now())),
+		"wide":     wide(now()),
 	} {
 		t.Run(name, func(t *testing.T) {
-			payload, err := encodeRecord(record)
+			payload, err := Encode(record)
 			if err != nil {
 				t.Fatal(err)
 			}
-			decoded, err := decodeRecord(payload)
+			decoded, err := Decode(payload)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,8 +84,8 @@ func TestRecordSurvivesEncoding(t *testing.T) {
 // TestRecordIsItsProto holds the hand-written reading and writing against the
 // generated code, in both directions.
 func TestRecordIsItsProto(t *testing.T) {
-	record := wideRecord(now())
-	payload, err := encodeRecord(record)
+	record := wide(now())
+	payload, err := Encode(record)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +108,7 @@ func TestRecordIsItsProto(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decoded, err := decodeRecord(string(written))
+	decoded, err := Decode(string(written))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,13 +140,13 @@ func factOf(attribute, source string, stored *recordv1.Fact) enrich.Fact {
 
 // TestRecordOfANewerProgram has fields that this program does not know.
 func TestRecordOfANewerProgram(t *testing.T) {
-	record := enrich.NewRecord(titleBy("alpha", now()))
-	payload, err := encodeRecord(record)
+	record := enrich.NewRecord(title("alpha", now()))
+	payload, err := Encode(record)
 	if err != nil {
 		t.Fatal(err)
 	}
 	unknown := string(appendVarint(appendText(nil, 100, "news"), 101, 7))
-	decoded, err := decodeRecord(payload + unknown)
+	decoded, err := Decode(payload + unknown)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,9 +166,9 @@ func TestEncodeRefuses(t *testing.T) {
 		"more than certainty": func(f *enrich.Fact) { f.Confidence = 1.5 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			fact := titleBy("alpha", now())
+			fact := title("alpha", now())
 			change(&fact)
-			if _, err := encodeRecord(enrich.NewRecord(fact)); !errors.Is(err, errFact) {
+			if _, err := Encode(enrich.NewRecord(fact)); !errors.Is(err, ErrFact) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -173,7 +197,7 @@ func TestDecodeRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := decodeRecord(string(payload)); !errors.Is(err, errRecord) {
+			if _, err := Decode(string(payload)); !errors.Is(err, ErrForm) {
 				t.Errorf("got %v", err)
 			}
 		})
