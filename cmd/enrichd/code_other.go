@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// releaseCode has no counterpart here.
+func releaseCode() {}
