@@ -78,13 +78,17 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 		closing:  make(chan struct{}),
 	}
 	options := redisconn.Options{Patience: patience.store, PoolSize: config.PoolSize, MinIdle: min(ready, config.PoolSize)}
-	if r.writes, err = config.conn().Client(options); err != nil {
+	writes, err := config.conn().Client(options)
+	if err != nil {
 		return nil, err
 	}
 	options.Repeats, options.PoolPatience = 1, patience.recall
-	if r.reads, err = config.conn().Client(options); err != nil {
-		return nil, errors.Join(err, r.writes.Close())
+	reads, err := config.conn().Client(options)
+	if err != nil {
+		return nil, errors.Join(err, writes.Close())
 	}
+	r.writes = &together{UniversalClient: writes, patience: patience.store}
+	r.reads = &together{UniversalClient: reads, patience: patience.recall}
 	r.reads.AddHook(r.reading)
 	r.writes.AddHook(r.writing)
 	return r, nil

@@ -1,0 +1,147 @@
+package cache
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// mostTogether bounds the commands of one pipeline, lest the last holds up the
+	// first.
+	mostTogether = 64
+	// mostPipelines is how many pipelines of one client are under way at once.
+	mostPipelines = 8
+)
+
+// together is a client that sends the commands of requests which come at the same
+// time in one pipeline: the system calls and the wake-ups that an exchange costs,
+// most of its price, are paid once for all of them. A command that comes alone
+// goes at once. It is safe for concurrent use.
+type together struct {
+	redis.UniversalClient
+	patience time.Duration // of one pipeline
+
+	mu        sync.Mutex
+	waiting   []*errand
+	gathering bool // a goroutine is about to send what waits
+	pipelines int  // goroutines that send
+	running   sync.WaitGroup
+}
+
+// errand is a command that somebody waits for.
+type errand struct {
+	command redis.Cmder
+	done    chan struct{} // closed when the command has its answer
+}
+
+// EvalSha runs a script that the server knows.
+func (c *together) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
+	words := make([]any, 0, 3+len(keys)+len(args))
+	words = append(words, "evalsha", sha1, len(keys))
+	for _, key := range keys {
+		words = append(words, key)
+	}
+	command := redis.NewCmd(ctx, append(words, args...)...)
+	command.SetFirstKeyPos(3)
+	if err := c.send(ctx, command); err != nil {
+		command = redis.NewCmd(ctx)
+		command.SetErr(err)
+	}
+	return command
+}
+
+// GetRange reads a part of a string.
+func (c *together) GetRange(ctx context.Context, key string, start, end int64) *redis.StringCmd {
+	command := redis.NewStringCmd(ctx, "getrange", key, start, end)
+	if err := c.send(ctx, command); err != nil {
+		command = redis.NewStringCmd(ctx)
+		command.SetErr(err)
+	}
+	return command
+}
+
+// Close ends the client and returns when nothing is under way any more.
+func (c *together) Close() error {
+	err := c.UniversalClient.Close()
+	c.running.Wait()
+	return err
+}
+
+// send waits until the command has its answer. When ctx ends before, the error is
+// ctx's, and the command belongs to the pipeline: it must not be looked at.
+func (c *together) send(ctx context.Context, command redis.Cmder) error {
+	e := &errand{command: command, done: make(chan struct{})}
+	c.mu.Lock()
+	c.waiting = append(c.waiting, e)
+	c.begin()
+	c.mu.Unlock()
+	select {
+	case <-e.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// begin has what waits sent, unless somebody is about to. The caller holds the
+// lock.
+func (c *together) begin() {
+	if len(c.waiting) > 0 && !c.gathering && c.pipelines < mostPipelines {
+		c.gathering = true
+		c.pipelines++
+		c.running.Go(c.pipeline)
+	}
+}
+
+// pipeline sends what waits until nothing does.
+func (c *together) pipeline() {
+	for again := true; again; again = c.goOn() {
+		runtime.Gosched() // others who can run may have a command to come along
+		c.exchange(c.take())
+	}
+}
+
+func (c *together) take() []*errand {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(c.waiting), mostTogether)
+	taken := c.waiting[:n:n]
+	c.waiting = c.waiting[n:]
+	c.gathering = false
+	c.begin()
+	return taken
+}
+
+func (c *together) goOn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) == 0 || c.gathering {
+		c.pipelines--
+		return false
+	}
+	c.gathering = true
+	return true
+}
+
+// exchange sends commands and waits for their answers, for no longer than the
+// client is patient. Every command has an answer or an error of its own then.
+func (c *together) exchange(errands []*errand) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
+	defer cancel()
+	if len(errands) == 1 {
+		_ = c.Process(ctx, errands[0].command)
+	} else {
+		pipe := c.Pipeline()
+		for _, e := range errands {
+			_ = pipe.Process(ctx, e.command) // only queues it
+		}
+		_, _ = pipe.Exec(ctx)
+	}
+	for _, e := range errands {
+		close(e.done)
+	}
+}
