@@ -66,12 +66,12 @@ func bury(t *testing.T, inbox *deadletter.Inbox, reason string, addresses ...str
 		if err != nil {
 			t.Fatal(err)
 		}
-		lead, err := store.Claim(t.Context(), ids[len(ids)-1], time.Hour)
+		lead, err := store.Claim(t.Context(), ids[len(ids)-1], enrich.Standard, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-			if _, err := store.End(ctx, tx, lead, ledger.Ending{State: ledger.StateError, Reason: reason, Result: []byte(`{"facts":{"person.title":{"value":"Engineer","source":"a"}},"gaps":{"person.phone":"absent"}}`)}); err != nil {
+			if _, err := store.End(ctx, tx, ledger.Ending{Lead: lead, State: ledger.StateError, Reason: reason, Result: []byte(`{"facts":{"person.title":{"value":"Engineer","source":"a"}},"gaps":{"person.phone":"absent"}}`)}); err != nil {
 				return err
 			}
 			return store.Bury(ctx, tx, ledger.DeadLetter{Kind: ledger.DeadLead, Target: lead.ID, Lead: lead.ID, Account: "acme",
@@ -154,7 +154,7 @@ func TestReplayOfADelivery(t *testing.T) {
 		if _, err := store.Post(ctx, tx, d); err != nil {
 			return err
 		}
-		if err := store.EndDelivery(ctx, tx, d, ledger.DeliveryError, "status_503"); err != nil {
+		if _, err := store.EndDeliveries(ctx, tx, ledger.DeliveryEnd{Delivery: d, State: ledger.DeliveryError, Reason: "status_503"}); err != nil {
 			return err
 		}
 		return store.Bury(ctx, tx, ledger.DeadLetter{Kind: ledger.DeadDelivery, Target: "d", Lead: lead, Reason: ledger.DeadSinkFailing})

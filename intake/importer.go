@@ -106,7 +106,7 @@ func page(table *Table) (rows []Row, err error) {
 // accept writes one page down: its leads and what became of its rows, in one
 // transaction.
 func (i *Importer) accept(ctx context.Context, account enrich.Account, id string, from int64, rows []Row, finished bool, options Options) error {
-	err := i.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := i.Store.MakeWay(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		statuses := make([]ledger.Row, len(rows))
 		var leads []jobs.Lead
 		var at []int

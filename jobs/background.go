@@ -19,7 +19,7 @@ const (
 	// the workers finish between two feedings; few, so that accounts change
 	// places soon and the queue stays small.
 	queued    = 1000
-	feedAtOne = 250
+	feedAtOne = 100 // few, because others' writes wait where the ledger has one writer
 )
 
 // every does work over and over until ctx ends.
@@ -45,15 +45,15 @@ func (e *Engine) every(ctx context.Context, interval time.Duration, work func(co
 func (e *Engine) feed(ctx context.Context) error {
 	for _, lane := range []enrich.Lane{enrich.Interactive, enrich.Standard, enrich.Bulk} {
 		for more := true; more && ctx.Err() == nil; {
-			count, err := e.Store.Queued(ctx, lane)
+			count, others, err := e.Store.Queued(ctx, lane)
 			if err != nil {
 				return err
 			}
-			if count > queued-feedAtOne {
+			if !others || count > queued-feedAtOne {
 				break
 			}
 			var fed int
-			err = e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			err = e.Store.MakeWay(ctx, func(ctx context.Context, tx *sql.Tx) error {
 				waiting, err := e.Store.Feed(ctx, tx, lane, feedAtOne, e.crowd.accounts())
 				if err != nil {
 					return err
@@ -140,5 +140,5 @@ func enrichJobs(waiting []ledger.Waiting) []Job {
 }
 
 func (e *Engine) submit(ctx context.Context, jobs []Job) error {
-	return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error { return e.queue.Submit(ctx, tx, jobs...) })
+	return e.Store.MakeWay(ctx, func(ctx context.Context, tx *sql.Tx) error { return e.queue.Submit(ctx, tx, jobs...) })
 }

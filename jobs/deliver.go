@@ -60,18 +60,28 @@ func (e *Engine) objectedTo(d ledger.Dispatch) (bool, error) {
 	return e.Objected(ledger.Lead{Address: d.Address})
 }
 
-// endDelivery ends a delivery.
+// endDelivery ends a delivery, unless it has ended meanwhile.
 func (e *Engine) endDelivery(ctx context.Context, d ledger.Delivery, state ledger.DeliveryState, reason string) error {
-	return taken(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := e.Store.EndDelivery(ctx, tx, d, state, reason); err != nil {
+	_, err := e.deliveries.Ask(ctx, ledger.DeliveryEnd{Delivery: d, State: state, Reason: reason})
+	return err
+}
+
+// endDeliveries writes the ends of many deliveries down.
+func (e *Engine) endDeliveries(ctx context.Context, ends []ledger.DeliveryEnd) (ended []bool, err error) {
+	err = e.Store.MakeWay(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if ended, err = e.Store.EndDeliveries(ctx, tx, ends...); err != nil {
 			return err
 		}
-		if state == ledger.DeliveryDone {
-			return e.Store.Note(ctx, tx, ledger.Event{Subject: d.Subject, At: time.Now(), Kind: ledger.EventDelivered, Account: d.Account,
-				Lead: d.Lead, Detail: ledger.Detail{"sink": d.Sink, "attempt": d.Attempts + 1}})
+		var events []ledger.Event
+		for i, end := range ends {
+			if d := end.Delivery; ended[i] && end.State == ledger.DeliveryDone {
+				events = append(events, ledger.Event{Subject: d.Subject, At: time.Now(), Kind: ledger.EventDelivered, Account: d.Account,
+					Lead: d.Lead, Detail: ledger.Detail{"sink": d.Sink, "attempt": d.Attempts + 1}})
+			}
 		}
-		return nil
-	}))
+		return e.Store.Note(ctx, tx, events...)
+	})
+	return ended, err
 }
 
 // afterFailedDelivery tries again later or gives up; the lead stays what it is.
@@ -91,8 +101,10 @@ func (e *Engine) afterFailedDelivery(ctx context.Context, d ledger.Delivery, fai
 		attempts, err = e.Store.TriedDelivery(ctx, tx, d.ID, failure.Reason)
 		return err
 	})
-	if err != nil {
-		return taken(err)
+	if errors.Is(err, ledger.ErrTaken) { // it has ended meanwhile
+		return nil
+	} else if err != nil {
+		return err
 	}
 	after := max(grown(e.config.DeliveryBackoff, attempts), time.Until(failure.ReadyAt))
 	return Later(after + jitter(after))
@@ -100,23 +112,17 @@ func (e *Engine) afterFailedDelivery(ctx context.Context, d ledger.Delivery, fai
 
 // giveUpDelivery makes a delivery a dead letter of its own.
 func (e *Engine) giveUpDelivery(ctx context.Context, d ledger.Delivery, reason, message string) error {
-	return taken(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		return e.buryDelivery(ctx, tx, d, reason, message)
-	}))
+	})
 }
 
+// buryDelivery gives a delivery up, unless it has ended meanwhile.
 func (e *Engine) buryDelivery(ctx context.Context, tx *sql.Tx, d ledger.Delivery, reason, message string) error {
-	if err := e.Store.EndDelivery(ctx, tx, d, ledger.DeliveryError, reason); err != nil {
+	ended, err := e.Store.EndDeliveries(ctx, tx, ledger.DeliveryEnd{Delivery: d, State: ledger.DeliveryError, Reason: reason})
+	if err != nil || !ended[0] {
 		return err
 	}
 	return e.Store.Bury(ctx, tx, ledger.DeadLetter{Kind: ledger.DeadDelivery, Target: d.ID, Lead: d.Lead, Account: d.Account,
 		Subject: d.Subject, Lane: deliverLane, Reason: reason, Provider: d.Sink, Message: message, Attempts: d.Attempts + 1})
-}
-
-// taken makes nothing of a delivery that has ended meanwhile.
-func taken(err error) error {
-	if errors.Is(err, ledger.ErrTaken) {
-		return nil
-	}
-	return err
 }

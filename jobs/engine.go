@@ -42,6 +42,11 @@ type Engine struct {
 	crowd  crowd
 	busy   sync.Map // ids of the leads that this process works
 
+	// What callers and workers write at once; the bulk lane makes way.
+	acceptances, patientAcceptances *ledger.Batcher[acceptance, Result]
+	completions, patientCompletions *ledger.Batcher[completion, ledger.Ended]
+	deliveries                      *ledger.Batcher[ledger.DeliveryEnd, bool]
+
 	stop    context.CancelFunc
 	ended   sync.WaitGroup
 	started bool
@@ -53,6 +58,11 @@ func New(ctx context.Context, config Config, parts Parts) (*Engine, error) {
 	for _, sink := range parts.Sinks {
 		e.sinks[sink.Name()] = sink
 	}
+	e.acceptances = together(parts.Store, e.accepting(parts.Store.Write))
+	e.patientAcceptances = together(parts.Store, e.accepting(parts.Store.MakeWay))
+	e.completions = together(parts.Store, e.completing(parts.Store.Write))
+	e.patientCompletions = together(parts.Store, e.completing(parts.Store.MakeWay))
+	e.deliveries = together(parts.Store, e.endDeliveries)
 	queue, err := newQueue(ctx, parts.Store, e.config, map[Kind]Handler{Enrich: e.work, Deliver: e.deliver}, parts.Log)
 	if err != nil {
 		return nil, err
@@ -60,6 +70,16 @@ func New(ctx context.Context, config Config, parts Parts) (*Engine, error) {
 	e.queue = queue
 	return e, nil
 }
+
+// mostTogether is how many leads are written with the same statements.
+const mostTogether = 64
+
+func together[I, O any](store *ledger.Store, do func(context.Context, []I) ([]O, error)) *ledger.Batcher[I, O] {
+	return &ledger.Batcher[I, O]{Do: do, Most: mostTogether, AtOnce: store.AtOnce()}
+}
+
+// writing is ledger.Store's Write or MakeWay.
+type writing func(context.Context, func(context.Context, *sql.Tx) error) error
 
 // Queue is the engine's queue.
 func (e *Engine) Queue() Queue { return e.queue }

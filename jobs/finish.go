@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -61,18 +62,24 @@ func MakeReport(lead ledger.Lead, answer enrich.Answer, now time.Time) Report {
 	return report
 }
 
-// operationKey is the same for the same content about a subject on one day.
-func (r Report) operationKey(sink string) (string, error) {
-	content, err := json.Marshal(struct {
-		Facts ReportFacts
-		Gaps  map[enrich.Attribute]string
-	}{r.Facts, r.Gaps})
-	if err != nil {
-		return "", err
+// encode returns the report as JSON, and a digest that is the same for the same
+// facts and gaps.
+func (r Report) encode() (text []byte, digest [sha256.Size]byte, err error) {
+	content := struct {
+		Report
+		Facts json.RawMessage `json:"facts"`
+		Gaps  json.RawMessage `json:"gaps,omitempty"`
+	}{Report: r}
+	if content.Facts, err = json.Marshal(r.Facts); err != nil {
+		return nil, digest, err
 	}
-	digest := sha256.Sum256(content)
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%x", sink, r.Subject.RecordKey, r.FinishedAt.Format(time.DateOnly), digest))
-	return hex.EncodeToString(sum[:]), nil
+	if len(r.Gaps) > 0 {
+		if content.Gaps, err = json.Marshal(r.Gaps); err != nil {
+			return nil, digest, err
+		}
+	}
+	text, err = json.Marshal(content)
+	return text, sha256.Sum256(slices.Concat(content.Facts, content.Gaps)), err
 }
 
 // finish writes an answer down, with what it cost and what is to be delivered,
@@ -80,29 +87,65 @@ func (r Report) operationKey(sink string) (string, error) {
 func (e *Engine) finish(ctx context.Context, lead ledger.Lead, answer enrich.Answer) error {
 	now := time.Now()
 	report := MakeReport(lead, answer, now)
-	result, err := json.Marshal(report)
+	result, digest, err := report.encode()
 	if err != nil {
 		return fmt.Errorf("jobs: report: %w", err)
 	}
 	paid := paidFor(lead, answer)
-	ending := ledger.Ending{State: ended[answer.Completeness], Cost: cost(paid), Result: result}
-	var again bool
-	err = lost(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		if again, err = e.Store.End(ctx, tx, lead, ending); err != nil {
-			return err
-		}
-		if err := e.Store.Charge(ctx, tx, paid...); err != nil {
-			return err
-		}
-		if err := e.Store.Note(ctx, tx, story(lead, answer, paid, now)...); err != nil {
-			return err
-		}
-		return e.post(ctx, tx, lead, report, result, now)
-	}))
-	if err == nil && again {
+	completions := e.completions
+	if lead.Lane == enrich.Bulk {
+		completions = e.patientCompletions
+	}
+	ended, err := completions.Ask(ctx, completion{
+		ending:     ledger.Ending{Lead: lead, State: ended[answer.Completeness], Cost: cost(paid), Result: result},
+		paid:       paid,
+		story:      story(lead, answer, paid, now),
+		deliveries: e.messages(lead, result, digest, now),
+	})
+	if err == nil && ended.Again {
 		return Later(0) // somebody asked for more meanwhile: the same job goes on
 	}
 	return err
+}
+
+// completion is all that is written when a lead was worked.
+type completion struct {
+	ending     ledger.Ending
+	paid       []ledger.Charge
+	story      []ledger.Event
+	deliveries []ledger.Delivery
+}
+
+// completing writes the completions of many workers down. Of a lead that another
+// worker took over nothing is written: its job is done.
+func (e *Engine) completing(write writing) func(context.Context, []completion) ([]ledger.Ended, error) {
+	return func(ctx context.Context, all []completion) (ended []ledger.Ended, err error) {
+		endings := make([]ledger.Ending, len(all))
+		for i, one := range all {
+			endings[i] = one.ending
+		}
+		err = write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+			if ended, err = e.Store.End(ctx, tx, endings...); err != nil {
+				return err
+			}
+			var sum completion
+			for i, one := range all {
+				if !ended[i].Lost {
+					sum.paid = append(sum.paid, one.paid...)
+					sum.story = append(sum.story, one.story...)
+					sum.deliveries = append(sum.deliveries, one.deliveries...)
+				}
+			}
+			if err := e.Store.Charge(ctx, tx, sum.paid...); err != nil {
+				return err
+			}
+			if err := e.Store.Note(ctx, tx, sum.story...); err != nil {
+				return err
+			}
+			return e.post(ctx, tx, sum.deliveries)
+		})
+		return ended, err
+	}
 }
 
 var ended = map[enrich.Completeness]ledger.State{
@@ -163,26 +206,27 @@ func story(lead ledger.Lead, answer enrich.Answer, paid []ledger.Charge, now tim
 	return events
 }
 
-// post puts the report into the outbox for every sink, and its delivery into
-// the queue.
-func (e *Engine) post(ctx context.Context, tx *sql.Tx, lead ledger.Lead, report Report, payload []byte, now time.Time) error {
+// messages are the report for every sink. Their operation key is the same for the
+// same content about a subject on one day.
+func (e *Engine) messages(lead ledger.Lead, payload []byte, digest [sha256.Size]byte, now time.Time) (all []ledger.Delivery) {
 	for name := range e.sinks {
-		key, err := report.operationKey(name)
-		if err != nil {
-			return err
-		}
-		delivery := ledger.Delivery{ID: ledger.NewID(), Lead: lead.ID, Account: lead.Account, Subject: lead.Subject, Sink: name,
-			OperationKey: key, Version: now.UnixMicro(), CreatedAt: now, Payload: payload}
-		fresh, err := e.Store.Post(ctx, tx, delivery)
-		if err != nil {
-			return err
-		}
-		if !fresh {
-			continue
-		}
-		if err := e.queue.Submit(ctx, tx, Job{Kind: Deliver, Target: delivery.ID, Lane: deliverLane}); err != nil {
-			return err
-		}
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%x", name, lead.Subject, now.UTC().Format(time.DateOnly), digest))
+		all = append(all, ledger.Delivery{ID: ledger.NewID(), Lead: lead.ID, Account: lead.Account, Subject: lead.Subject, Sink: name,
+			OperationKey: hex.EncodeToString(sum[:]), Version: now.UnixMicro(), CreatedAt: now, Payload: payload})
 	}
-	return nil
+	return all
+}
+
+// post puts messages into the outbox, and the deliveries of those that are new
+// into the queue.
+func (e *Engine) post(ctx context.Context, tx *sql.Tx, messages []ledger.Delivery) error {
+	fresh, err := e.Store.Post(ctx, tx, messages...)
+	if err != nil {
+		return err
+	}
+	jobs := make([]Job, len(fresh))
+	for i, delivery := range fresh {
+		jobs[i] = Job{Kind: Deliver, Target: delivery.ID, Lane: deliverLane}
+	}
+	return e.queue.Submit(ctx, tx, jobs...)
 }

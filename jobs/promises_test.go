@@ -15,7 +15,7 @@ import (
 func crash(t *testing.T, build func(bool) *world) {
 	w := build(false)
 	id := w.submit(t, jobs.Lead{Email: ada})[0].Receipt.ID
-	if _, err := w.store.Claim(t.Context(), id, time.Hour); err != nil {
+	if _, err := w.store.Claim(t.Context(), id, enrich.Standard, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.store.Pool().Exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = $1, attempted_by = $2`,

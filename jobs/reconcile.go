@@ -90,5 +90,5 @@ func (e *Engine) loseDelivery(ctx context.Context, tx *sql.Tx, entry Entry) erro
 	if d.State != ledger.DeliveryPending || d.Reopened != entry.Round {
 		return nil
 	}
-	return taken(e.buryDelivery(ctx, tx, d, ledger.DeadLost, "its job failed every time"))
+	return e.buryDelivery(ctx, tx, d, ledger.DeadLost, "its job failed every time")
 }

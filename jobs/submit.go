@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/email"
@@ -45,21 +47,76 @@ type Result struct {
 // when all that was accepted lies on the disk. With an error nothing after the
 // returned results is accepted.
 func (e *Engine) Submit(ctx context.Context, account enrich.Account, leads ...Lead) ([]Result, error) {
+	if len(leads) == 1 {
+		result, err := e.submitOne(ctx, account, leads[0])
+		if err != nil {
+			return nil, unwritten(err)
+		}
+		return []Result{result}, nil
+	}
 	results := make([]Result, 0, len(leads))
 	for len(leads) > 0 {
 		page := leads[:min(len(leads), ledger.MostAccepted)]
 		leads = leads[len(page):]
 		var done []Result
-		err := e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		write := e.Store.Write
+		if page[0].Lane == enrich.Bulk {
+			write = e.Store.MakeWay
+		}
+		err := write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 			done, err = e.SubmitIn(ctx, tx, account, page)
 			return err
 		})
 		if err != nil {
-			return results, &enrich.Error{Kind: enrich.Unavailable, Message: "leads cannot be written down at the moment", Cause: err}
+			return results, unwritten(err)
 		}
 		results = append(results, done...)
 	}
 	return results, nil
+}
+
+func unwritten(err error) error {
+	return &enrich.Error{Kind: enrich.Unavailable, Message: "leads cannot be written down at the moment", Cause: err}
+}
+
+// acceptance is a lead that one of many callers hands in.
+type acceptance struct {
+	account enrich.Account
+	lead    Lead
+}
+
+func (e *Engine) submitOne(ctx context.Context, account enrich.Account, lead Lead) (Result, error) {
+	if lead.Lane == enrich.Bulk {
+		return e.patientAcceptances.Ask(ctx, acceptance{account, lead})
+	}
+	return e.acceptances.Ask(ctx, acceptance{account, lead})
+}
+
+// accepting accepts what many callers hand in at once, account by account.
+func (e *Engine) accepting(write writing) func(context.Context, []acceptance) ([]Result, error) {
+	return func(ctx context.Context, all []acceptance) ([]Result, error) {
+		results := make([]Result, len(all))
+		of := map[string][]int{}
+		for i, one := range all {
+			of[one.account.Name] = append(of[one.account.Name], i)
+		}
+		return results, write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			for _, name := range slices.Sorted(maps.Keys(of)) {
+				var leads []Lead
+				for _, i := range of[name] {
+					leads = append(leads, all[i].lead)
+				}
+				done, err := e.SubmitIn(ctx, tx, all[of[name][0]].account, leads)
+				if err != nil {
+					return err
+				}
+				for n, i := range of[name] {
+					results[i] = done[n]
+				}
+			}
+			return nil
+		})
+	}
 }
 
 // SubmitIn is Submit for up to ledger.MostAccepted leads, in a transaction of the

@@ -105,7 +105,7 @@ func TestSecondNode(t *testing.T) {
 	config := ledger.Config{PostgreSQL: pgtest.Start(t, pgtest.Fast).Database(t)}
 	first := newWorld(t, config, false)
 	taken := first.submit(t, jobs.Lead{Email: ada})[0].Receipt.ID
-	if _, err := first.store.Claim(t.Context(), taken, time.Hour); err != nil {
+	if _, err := first.store.Claim(t.Context(), taken, enrich.Standard, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	waits := first.submit(t, jobs.Lead{Email: grace})[0].Receipt.ID

@@ -29,7 +29,7 @@ func (e *Engine) work(ctx context.Context, task Task) error {
 		return Later(shortestWait) // another job of the same lead
 	}
 	defer e.busy.Delete(task.Target)
-	lead, err := e.claim(ctx, task.Target)
+	lead, err := e.claim(ctx, task.Lane, task.Target)
 	if errors.Is(err, ledger.ErrTaken) {
 		return e.afterTheOther(ctx, task)
 	} else if err != nil {
@@ -65,9 +65,9 @@ func (e *Engine) work(ctx context.Context, task Task) error {
 
 // claim takes the lead, also from ourselves: where the end of an attempt could not
 // be written down, this process has the lead and nobody in it works it.
-func (e *Engine) claim(ctx context.Context, id string) (ledger.Lead, error) {
+func (e *Engine) claim(ctx context.Context, lane enrich.Lane, id string) (ledger.Lead, error) {
 	ttl := e.config.AttemptTimeout + rescueAfter
-	lead, err := e.Store.Claim(ctx, id, ttl)
+	lead, err := e.Store.Claim(ctx, id, lane, ttl)
 	if !errors.Is(err, ledger.ErrTaken) {
 		return lead, err
 	}
@@ -79,7 +79,7 @@ func (e *Engine) claim(ctx context.Context, id string) (ledger.Lead, error) {
 	if err != nil {
 		return lead, err
 	}
-	return e.Store.Claim(ctx, id, ttl)
+	return e.Store.Claim(ctx, id, lane, ttl)
 }
 
 // afterTheOther is for a job whose lead does not wait: it ended, or another
@@ -121,8 +121,9 @@ func (e *Engine) objected(ctx context.Context, lead ledger.Lead, err error) erro
 		return e.afterFailure(ctx, lead, failure, nil)
 	}
 	return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := e.Store.End(ctx, tx, lead, ledger.Ending{State: ledger.StateCancelled, Reason: enrich.ReasonSuppressed}); err != nil {
-			return lost(err)
+		ended, err := e.Store.End(ctx, tx, ledger.Ending{Lead: lead, State: ledger.StateCancelled, Reason: enrich.ReasonSuppressed})
+		if err != nil || ended[0].Lost {
+			return err
 		}
 		event := ledger.Event{Subject: lead.Subject, At: time.Now(), Kind: ledger.EventCancelled, Account: lead.Account, Lead: lead.ID,
 			Detail: ledger.Detail{"reason": enrich.ReasonSuppressed}}
@@ -249,8 +250,9 @@ func (e *Engine) giveUp(ctx context.Context, lead ledger.Lead, failure *enrich.E
 		letter.Provider = attempt.Provider
 		letter.Tries = append(letter.Tries, try(attempt))
 	}
-	return lost(e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := e.Store.End(ctx, tx, lead, ledger.Ending{State: ledger.StateError, Reason: reason}); err != nil {
+	return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		ended, err := e.Store.End(ctx, tx, ledger.Ending{Lead: lead, State: ledger.StateError, Reason: reason})
+		if err != nil || ended[0].Lost {
 			return err
 		}
 		if err := e.Store.Charge(ctx, tx, charges(lead, attempts)...); err != nil {
@@ -261,7 +263,7 @@ func (e *Engine) giveUp(ctx context.Context, lead ledger.Lead, failure *enrich.E
 		}
 		return e.Store.Note(ctx, tx, ledger.Event{Subject: lead.Subject, At: time.Now(), Kind: ledger.EventFailed, Account: lead.Account,
 			Lead: lead.ID, Detail: ledger.Detail{"reason": reason, "attempt": lead.Attempts}})
-	}))
+	})
 }
 
 // lost makes nothing of a lead that another worker took over: its job is done.

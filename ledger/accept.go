@@ -1,10 +1,12 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -80,11 +82,21 @@ func (s *Store) insertLeads(ctx context.Context, tx *sql.Tx, account string, sub
 	if err != nil {
 		return nil, err
 	}
-	const columns = 13
-	args := make([]any, 0, columns*len(submissions))
 	receipts := make([]Receipt, len(submissions))
 	index := make(map[string]int, len(submissions))
+	ids := make([]string, len(submissions))
+	order := make([]int, len(submissions))
 	for i, sub := range submissions {
+		receipts[i] = Receipt{Key: sub.Key, State: StateNone, Lane: sub.Lane, Revision: 1}
+		ids[i], order[i] = NewID(), i
+		index[ids[i]] = i
+	}
+	// In the order of their keys, so that transactions cannot wait for each other.
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(submissions[a].Key, submissions[b].Key) })
+	const columns = 14
+	cells := make([]any, 0, columns*len(submissions))
+	for _, i := range order {
+		sub := submissions[i]
 		want, err := json.Marshal(sub.Want)
 		if err != nil {
 			return nil, err
@@ -93,14 +105,12 @@ func (s *Store) insertLeads(ctx context.Context, tx *sql.Tx, account string, sub
 		if sub.Lane == enrich.Bulk {
 			queued = 0
 		}
-		id := NewID()
-		args = append(args, id, account, sub.Key, sub.Subject, sub.Company, sub.Lane, sub.Origin, turns[i], queued,
-			millis(now), millis(sub.Deadline), string(want), sub.Address)
-		receipts[i] = Receipt{Key: sub.Key, State: StateNone, Lane: sub.Lane, Revision: 1}
-		index[id] = i
+		cells = append(cells, ids[i], account, sub.Key, sub.Subject, sub.Company, sub.Lane, sub.Origin, turns[i], queued,
+			millis(now), millis(sub.Deadline), string(want), sub.Address, string(sub.Contact))
 	}
+	operand, args := s.operand(columns, cells)
 	rows, err := tx.QueryContext(ctx, `INSERT INTO leads (id, account, idem_key, subject, company, lane, origin, turn, queued,
-		accepted_at, deadline_at, request, email) VALUES `+s.values(len(submissions), columns)+`
+		accepted_at, deadline_at, request, email, contact) `+operand+`
 		ON CONFLICT (account, idem_key) DO NOTHING RETURNING id`, args...)
 	if err != nil {
 		return nil, err
@@ -114,23 +124,7 @@ func (s *Store) insertLeads(ctx context.Context, tx *sql.Tx, account string, sub
 		receipt := &receipts[index[id]]
 		receipt.ID, receipt.New, receipt.NeedsJob = id, true, receipt.Lane != enrich.Bulk
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return receipts, writeContacts(ctx, tx, submissions, receipts)
-}
-
-// writeContacts keeps what came with the new leads; most bring nothing.
-func writeContacts(ctx context.Context, tx *sql.Tx, submissions []Submission, receipts []Receipt) error {
-	for i, sub := range submissions {
-		if len(sub.Contact) == 0 || !receipts[i].New {
-			continue
-		}
-		if _, err := tx.ExecContext(ctx, `UPDATE leads SET contact = $1 WHERE id = $2`, string(sub.Contact), receipts[i].ID); err != nil {
-			return err
-		}
-	}
-	return nil
+	return receipts, rows.Err()
 }
 
 // widen completes the receipts of leads that were known.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/email"
@@ -31,19 +33,29 @@ var _ enrich.Recall = Keeper{}
 // RecallAll recalls from the caches, and from the ledger what they do not know.
 func (k Keeper) RecallAll(ctx context.Context, keys []email.Key) []enrich.Recalled {
 	known := k.Caches.RecallAll(ctx, keys)
+	var missing []string
+	for i := range known {
+		if known[i].Record.IsEmpty() {
+			missing = append(missing, k.Store.SubjectKey(keys[i]))
+		}
+	}
+	if len(missing) == 0 {
+		return known
+	}
+	kept, err := k.Store.Answers(ctx, missing)
+	if err != nil {
+		k.Log.WarnContext(ctx, "kept answers cannot be read", "error", err)
+		return known
+	}
 	for i := range known {
 		if !known[i].Record.IsEmpty() {
 			continue
 		}
-		kept, err := k.Store.Answer(ctx, k.Store.SubjectKey(keys[i]))
-		if err != nil {
-			k.Log.WarnContext(ctx, "kept answers cannot be read", "error", err)
-			continue
+		found := kept[missing[0]]
+		if missing = missing[1:]; k.Passes != nil {
+			found = found.Keep(k.Passes)
 		}
-		if k.Passes != nil {
-			kept = kept.Keep(k.Passes)
-		}
-		known[i].Record = kept
+		known[i].Record = found
 	}
 	return known
 }
@@ -73,51 +85,99 @@ func (k Keeper) Forget(ctx context.Context, key email.Key) error {
 	return errors.Join(err, k.Caches.Forget(ctx, key))
 }
 
+// answered is an answer that is to be kept.
+type answered struct {
+	subject string
+	record  enrich.Record
+	until   time.Time
+}
+
 // KeepAnswer joins a record with what is kept about a subject.
 func (s *Store) KeepAnswer(ctx context.Context, subject string, fresh enrich.Record, until time.Time) error {
-	err := s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		kept, err := s.answer(ctx, tx, subject, s.forUpdate())
-		if err != nil {
-			return err
-		}
-		encoded, err := textOf(kept.Join(fresh))
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO answers (subject, record, keep_until) VALUES ($1, $2, $3)
-			ON CONFLICT (subject) DO UPDATE SET record = excluded.record,
-			keep_until = CASE WHEN answers.keep_until > excluded.keep_until THEN answers.keep_until ELSE excluded.keep_until END`,
-			subject, encoded, millis(until))
-		return err
-	})
-	if err != nil {
+	if _, err := s.answers.Ask(ctx, answered{subject, fresh, until}); err != nil {
 		return fmt.Errorf("ledger: keep answer: %w", err)
 	}
 	return nil
 }
 
-// Answer returns what is kept about a subject; the empty record: nothing.
-func (s *Store) Answer(ctx context.Context, subject string) (enrich.Record, error) {
-	return s.answer(ctx, s.reader, subject, "")
+func (s *Store) keepAnswers(ctx context.Context, all []answered) ([]struct{}, error) {
+	fresh := map[string]answered{}
+	for _, one := range all {
+		if other, known := fresh[one.subject]; known {
+			one.record = one.record.Join(other.record)
+			if other.until.After(one.until) {
+				one.until = other.until
+			}
+		}
+		fresh[one.subject] = one
+	}
+	subjects := slices.Sorted(maps.Keys(fresh)) // so that transactions cannot wait for each other
+	return make([]struct{}, len(all)), s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := s.holdAnswers(ctx, tx, subjects); err != nil {
+			return err
+		}
+		kept, err := s.answersIn(ctx, tx, subjects)
+		if err != nil {
+			return err
+		}
+		var cells []any
+		for _, subject := range subjects {
+			text, err := textOf(kept[subject].Join(fresh[subject].record))
+			if err != nil {
+				return err
+			}
+			cells = append(cells, subject, text, millis(fresh[subject].until))
+		}
+		operand, args := s.operand(3, cells)
+		_, err = tx.ExecContext(ctx, `INSERT INTO answers (subject, record, keep_until) `+operand+` ON CONFLICT (subject) DO UPDATE SET
+			record = excluded.record,
+			keep_until = CASE WHEN answers.keep_until > excluded.keep_until THEN answers.keep_until ELSE excluded.keep_until END`, args...)
+		return err
+	})
 }
 
-func (s *Store) answer(ctx context.Context, from querier, subject, lock string) (enrich.Record, error) {
-	if lock != "" {
-		lock = " FOR UPDATE"
+// holdAnswers makes and locks the rows of subjects, so that of two processes that
+// keep the first answers about one the second joins those of the first. SQLite
+// has one writer.
+func (s *Store) holdAnswers(ctx context.Context, tx *sql.Tx, subjects []string) error {
+	if s.sqlite {
+		return nil
 	}
-	rows, err := from.QueryContext(ctx, `SELECT record FROM answers WHERE subject = $1 AND keep_until > $2`+lock, subject, millis(time.Now()))
+	_, err := tx.ExecContext(ctx, `INSERT INTO answers (subject, record, keep_until) SELECT subject, '', 0 FROM unnest($1::text[]) AS subject
+		ON CONFLICT (subject) DO UPDATE SET subject = excluded.subject`, subjects)
+	return err
+}
+
+// Answer returns what is kept about a subject; the empty record: nothing.
+func (s *Store) Answer(ctx context.Context, subject string) (enrich.Record, error) {
+	kept, err := s.Answers(ctx, []string{subject})
+	return kept[subject], err
+}
+
+// Answers returns what is kept about subjects.
+func (s *Store) Answers(ctx context.Context, subjects []string) (map[string]enrich.Record, error) {
+	return s.answersIn(ctx, s.reader, subjects)
+}
+
+func (s *Store) answersIn(ctx context.Context, from querier, subjects []string) (map[string]enrich.Record, error) {
+	among, args := s.among(2, subjects)
+	rows, err := from.QueryContext(ctx, `SELECT subject, record FROM answers WHERE keep_until > $1 AND subject `+among,
+		append([]any{millis(time.Now())}, args...)...)
 	if err != nil {
-		return enrich.Record{}, fmt.Errorf("ledger: answer: %w", err)
+		return nil, fmt.Errorf("ledger: answers: %w", err)
 	}
 	defer rows.Close()
-	if !rows.Next() {
-		return enrich.Record{}, rows.Err()
+	kept := make(map[string]enrich.Record, len(subjects))
+	for rows.Next() {
+		var subject, text string
+		if err := rows.Scan(&subject, &text); err != nil {
+			return nil, fmt.Errorf("ledger: answers: %w", err)
+		}
+		if kept[subject], err = fromText(text); err != nil {
+			return nil, err
+		}
 	}
-	var text string
-	if err := rows.Scan(&text); err != nil {
-		return enrich.Record{}, fmt.Errorf("ledger: answer: %w", err)
-	}
-	return fromText(text)
+	return kept, rows.Err()
 }
 
 // textOf is the stored form of a record in the alphabet of texts; the empty one's

@@ -21,25 +21,91 @@ var (
 	ErrUnknown = errors.New("ledger: unknown id")
 )
 
+// wish is a claim that somebody asks for.
+type wish struct {
+	id  string
+	ttl time.Duration
+}
+
 // Claim gives a waiting lead to this process for ttl, or one whose holder has
-// had it for longer than that. ErrTaken: neither.
-func (s *Store) Claim(ctx context.Context, id string, ttl time.Duration) (Lead, error) {
-	var lead Lead
-	err := s.oneStatement(ctx, func(ctx context.Context, on querier) (err error) {
-		now := time.Now()
-		lead, err = scanLead(on.QueryRowContext(ctx, `UPDATE leads SET reason = CASE WHEN state = 'processing' THEN 'crashed' ELSE reason END,
-			state = 'processing', processing_started_at = $1, owner = $2, attempts = attempts + 1, fence = fence + 1, queued = 1
-			WHERE id = $3 AND (state = 'none' OR (state = 'processing' AND processing_started_at < $4))
-			RETURNING `+leadColumns, millis(now), s.node, id, millis(now.Add(-ttl))))
-		return err
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return Lead{}, ErrTaken
-	} else if err != nil {
+// had it for longer than that. ErrTaken: neither. Claims for the bulk lane make
+// way for those of the others.
+func (s *Store) Claim(ctx context.Context, id string, lane enrich.Lane, ttl time.Duration) (Lead, error) {
+	claims := s.claims
+	if lane == enrich.Bulk {
+		claims = s.patientClaims
+	}
+	lead, err := claims.Ask(ctx, wish{id, ttl})
+	switch {
+	case err != nil:
 		return Lead{}, fmt.Errorf("ledger: claim: %w", err)
+	case lead.ID == "":
+		return Lead{}, ErrTaken
 	}
 	lead.Crashed = lead.Reason == reasonCrashed
 	return lead, nil
+}
+
+type writing func(context.Context, func(context.Context, *sql.Tx) error) error
+
+// claimer claims what is wished for, as far as it can be had; the lead of what
+// cannot is empty.
+func (s *Store) claimer(write writing) func(context.Context, []wish) ([]Lead, error) {
+	return func(ctx context.Context, wishes []wish) (leads []Lead, err error) {
+		err = write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			leads, err = s.claim(ctx, tx, wishes)
+			return err
+		})
+		return leads, err
+	}
+}
+
+func (s *Store) claim(ctx context.Context, tx *sql.Tx, wishes []wish) ([]Lead, error) {
+	now := time.Now()
+	var cells []any
+	ids := make([]string, len(wishes))
+	for i, wish := range wishes {
+		ids[i] = wish.id
+		cells = append(cells, wish.id, millis(now.Add(-wish.ttl)), millis(now), s.node)
+	}
+	if err := s.lockLeads(ctx, tx, ids); err != nil {
+		return nil, err
+	}
+	operand, args := s.operand(4, cells)
+	rows, err := tx.QueryContext(ctx, `UPDATE leads SET reason = CASE WHEN state = 'processing' THEN 'crashed' ELSE reason END,
+		state = 'processing', processing_started_at = wish.column3, owner = wish.column4, attempts = attempts + 1, fence = fence + 1, queued = 1
+		FROM (`+operand+`) AS wish
+		WHERE id = wish.column1 AND (state = 'none' OR (state = 'processing' AND processing_started_at < wish.column2))
+		RETURNING `+leadColumns, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	had := map[string]Lead{}
+	for rows.Next() {
+		lead, err := scanLead(rows)
+		if err != nil {
+			return nil, err
+		}
+		had[lead.ID] = lead
+	}
+	leads := make([]Lead, len(wishes))
+	for i, wish := range wishes {
+		leads[i] = had[wish.id]
+		delete(had, wish.id) // whoever asked first has it
+	}
+	return leads, rows.Err()
+}
+
+// lockLeads locks leads in the order in which everybody does, so that
+// transactions that change several cannot wait for each other. SQLite has one
+// writer.
+func (s *Store) lockLeads(ctx context.Context, tx *sql.Tx, ids []string) error {
+	if s.sqlite || len(ids) < 2 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `SELECT id FROM leads WHERE id = ANY($1) ORDER BY id FOR UPDATE`, ids)
+	return err
 }
 
 // PutBack makes a claimed lead wait again for the reason of the ending, and adds
@@ -53,37 +119,6 @@ func (s *Store) PutBack(ctx context.Context, tx *sql.Tx, lead Lead, ending Endin
 		attempts = attempts - $2, cost_micros = cost_micros + $3 WHERE id = $4 AND fence = $5 AND state = 'processing'`,
 		ending.Reason, less, ending.Cost, lead.ID, lead.Fence)
 	return oneRow(result, err, ErrLost)
-}
-
-// Ending is how an attempt at a claimed lead ends.
-type Ending struct {
-	// State in which the lead ends.
-	State  State
-	Reason string
-	// Cost of the attempt.
-	Cost enrich.Micros
-	// Result as JSON; nil leaves the one of before.
-	Result []byte
-}
-
-// End ends a claimed lead. Again is true when somebody asked for more while it
-// was worked: it waits again then, and the caller sees that it is worked.
-func (s *Store) End(ctx context.Context, tx *sql.Tx, lead Lead, ending Ending) (again bool, err error) {
-	var revision int64
-	err = tx.QueryRowContext(ctx, `UPDATE leads SET state = $1, reason = $2, cost_micros = cost_micros + $3,
-		result = CASE WHEN $4 = '' THEN result ELSE $4 END, owner = '', processing_started_at = 0, finished_at = $5
-		WHERE id = $6 AND fence = $7 AND state = 'processing' RETURNING revision`,
-		ending.State, ending.Reason, ending.Cost, string(ending.Result), millis(time.Now()), lead.ID, lead.Fence).Scan(&revision)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, ErrLost
-	} else if err != nil {
-		return false, fmt.Errorf("ledger: end: %w", err)
-	}
-	if revision == lead.Revision || ending.State == StateCancelled {
-		return false, nil
-	}
-	_, err = tx.ExecContext(ctx, `UPDATE leads SET state = 'none', attempts = 0, queued = 1 WHERE id = $1`, lead.ID)
-	return true, err
 }
 
 // Cancel ends a lead that has not ended, for the given reason.

@@ -30,6 +30,8 @@ func TestConformance(t *testing.T) {
 		"a lost worker writes nothing":          fences,
 		"what a crash left behind counts":       takeBack,
 		"accounts are fed by turns":             turns,
+		"a heavier account has more turns":      weights,
+		"what was kept long enough goes":        retention,
 		"a failed write takes nothing with it":  isolation,
 		"timelines keep the last fifty":         timeline,
 		"a charge is written once":              charges,
@@ -102,7 +104,7 @@ func write(t testing.TB, store *ledger.Store, work func(context.Context, *sql.Tx
 
 func claim(t testing.TB, store *ledger.Store, id string) ledger.Lead {
 	t.Helper()
-	lead, err := store.Claim(t.Context(), id, time.Hour)
+	lead, err := store.Claim(t.Context(), id, enrich.Standard, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +113,12 @@ func claim(t testing.TB, store *ledger.Store, id string) ledger.Lead {
 
 func end(t testing.TB, store *ledger.Store, lead ledger.Lead, ending ledger.Ending) (again bool) {
 	t.Helper()
-	write(t, store, func(ctx context.Context, tx *sql.Tx) (err error) {
-		again, err = store.End(ctx, tx, lead, ending)
+	ending.Lead = lead
+	write(t, store, func(ctx context.Context, tx *sql.Tx) error {
+		ended, err := store.End(ctx, tx, ending)
+		if err == nil {
+			again = ended[0].Again
+		}
 		return err
 	})
 	return again
@@ -171,7 +177,7 @@ func claims(t *testing.T, store *ledger.Store) {
 	won := make(chan bool)
 	for range 8 {
 		go func() {
-			_, err := store.Claim(context.Background(), id, time.Hour)
+			_, err := store.Claim(context.Background(), id, enrich.Standard, time.Hour)
 			won <- err == nil
 		}()
 	}
@@ -184,11 +190,11 @@ func claims(t *testing.T, store *ledger.Store) {
 	if wins != 1 {
 		t.Errorf("%d claims won", wins)
 	}
-	late, err := store.Claim(t.Context(), id, -time.Hour) // held for longer than that
+	late, err := store.Claim(t.Context(), id, enrich.Bulk, -time.Hour) // held for longer than that
 	if err != nil || !late.Crashed || late.Attempts != 2 {
 		t.Errorf("after its time: %+v, %v", late, err)
 	}
-	if _, err := store.Claim(t.Context(), "none", time.Hour); !errors.Is(err, ledger.ErrTaken) {
+	if _, err := store.Claim(t.Context(), "none", enrich.Standard, time.Hour); !errors.Is(err, ledger.ErrTaken) {
 		t.Errorf("no lead: %v", err)
 	}
 }
@@ -198,13 +204,13 @@ func fences(t *testing.T, store *ledger.Store) {
 	lost := claim(t, store, id)
 	write(t, store, func(ctx context.Context, tx *sql.Tx) error { return store.Reset(ctx, tx, id) })
 	held := claim(t, store, id)
-	err := store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-		_, err := store.End(ctx, tx, lost, ledger.Ending{State: ledger.StateDone})
+	write(t, store, func(ctx context.Context, tx *sql.Tx) error {
+		ended, err := store.End(ctx, tx, ledger.Ending{Lead: lost, State: ledger.StateDone})
+		if err == nil && !ended[0].Lost {
+			t.Errorf("the lost worker's end: %+v", ended[0])
+		}
 		return err
 	})
-	if !errors.Is(err, ledger.ErrLost) {
-		t.Errorf("the lost worker's end: %v", err)
-	}
 	end(t, store, held, ledger.Ending{State: ledger.StatePartial, Result: []byte(`{}`), Cost: 7})
 	if got := lead(t, store, id); got.State != ledger.StatePartial || got.Cost != 7 {
 		t.Errorf("ended as %+v", got)

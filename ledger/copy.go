@@ -62,8 +62,8 @@ func (s *Store) copyTable(ctx context.Context, to *Store, table string) error {
 			return nil
 		}
 		err := to.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, `INSERT INTO `+table+` (`+strings.Join(columns, ", ")+`) VALUES `+
-				to.values(len(args)/len(columns), len(columns)), args...)
+			operand, args := to.operand(len(columns), args)
+			_, err := tx.ExecContext(ctx, `INSERT INTO `+table+` (`+strings.Join(columns, ", ")+`) `+operand, args...)
 			return err
 		})
 		args = args[:0]

@@ -10,10 +10,15 @@ import (
 	"github.com/enrichd/enrichd/enrich"
 )
 
-// Queued counts the waiting leads of a lane that are in the queue.
-func (s *Store) Queued(ctx context.Context, lane enrich.Lane) (count int, err error) {
-	err = s.reader.QueryRowContext(ctx, `SELECT COUNT(*) FROM leads WHERE lane = $1 AND state = 'none' AND queued = 1`, lane).Scan(&count)
-	return count, err
+// Queued counts the waiting leads of a lane that are in the queue, and tells
+// whether others wait in the ledger.
+func (s *Store) Queued(ctx context.Context, lane enrich.Lane) (queued int, others bool, err error) {
+	err = s.reader.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM leads WHERE lane = $1 AND state = 'none' AND queued = 1),
+		EXISTS (SELECT 1 FROM leads WHERE lane = $1 AND state = 'none' AND queued = 0)`, lane).Scan(&queued, &others)
+	if err != nil {
+		return 0, false, fmt.Errorf("ledger: queued: %w", err)
+	}
+	return queued, others, nil
 }
 
 // SetAside takes a claimed lead out of the queue until Feed brings it back. The

@@ -93,7 +93,8 @@ func (s *Store) AdvanceImport(ctx context.Context, tx *sql.Tx, id string, from i
 	for _, row := range rows {
 		args = append(args, id, row.Line, row.Status, row.Reason, row.Lead)
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO import_rows (import, line, status, reason, lead) VALUES `+s.values(len(rows), columns), args...)
+	operand, args := s.operand(columns, args)
+	_, err = tx.ExecContext(ctx, `INSERT INTO import_rows (import, line, status, reason, lead) `+operand, args...)
 	if err != nil {
 		return fmt.Errorf("ledger: import: %w", err)
 	}

@@ -90,6 +90,10 @@ type Store struct {
 	group  *group   // SQLite only
 	lock   *os.File // SQLite only
 	secret []byte
+	// What workers of all lanes ask for at once; those of the bulk lane make way.
+	claims, patientClaims *Batcher[wish, Lead]
+	answers               *Batcher[answered, struct{}]
+	dispatches            *Batcher[string, Dispatch]
 }
 
 // Open opens the ledger and brings its tables up to date. Close it.
@@ -104,6 +108,10 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		return nil, err
 	}
 	store.node = config.Node
+	store.claims = &Batcher[wish, Lead]{Do: store.claimer(store.Write), Most: mostTogether, AtOnce: store.AtOnce()}
+	store.patientClaims = &Batcher[wish, Lead]{Do: store.claimer(store.MakeWay), Most: mostTogether, AtOnce: store.AtOnce()}
+	store.dispatches = &Batcher[string, Dispatch]{Do: store.dispatch, Most: mostTogether, AtOnce: 2}
+	store.answers = &Batcher[answered, struct{}]{Do: store.keepAnswers, Most: mostTogether, AtOnce: store.AtOnce()}
 	if err := errors.Join(store.Exclusively(ctx, store.migrate)); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -138,14 +146,39 @@ func (s *Store) IsSQLite() bool { return s.sqlite }
 // that whoever uses it inside of Write waits for ever.
 func (s *Store) Pool() *sql.DB { return s.writer }
 
+// mostTogether is how many pieces of work are done with the same statements.
+const mostTogether = 64
+
+// AtOnce is how many batches of a kind are best written at the same time: SQLite
+// has one writer, and PostgreSQL waits for its disk.
+func (s *Store) AtOnce() int {
+	if s.sqlite {
+		return 1
+	}
+	return 2
+}
+
 // Write runs the statements of work in one transaction. When it returns nil
 // they lie on the disk; with an error none of them counts. work is given a
 // context that is not cancelled, uses nothing but the transaction, and may be
 // run beside others' work in the same transaction: it does not end it.
 func (s *Store) Write(ctx context.Context, work func(context.Context, *sql.Tx) error) error {
 	if s.group != nil {
-		return s.group.write(ctx, work)
+		return s.group.write(ctx, s.group.urgent, work)
 	}
+	return s.transact(ctx, work)
+}
+
+// MakeWay is Write for work that nobody waits for: where the ledger has one
+// writer, what others Write goes first.
+func (s *Store) MakeWay(ctx context.Context, work func(context.Context, *sql.Tx) error) error {
+	if s.group != nil {
+		return s.group.write(ctx, s.group.patient, work)
+	}
+	return s.transact(ctx, work)
+}
+
+func (s *Store) transact(ctx context.Context, work func(context.Context, *sql.Tx) error) error {
 	tx, err := s.writer.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return fmt.Errorf("ledger: begin: %w", err)
@@ -158,15 +191,6 @@ func (s *Store) Write(ctx context.Context, work func(context.Context, *sql.Tx) e
 		return fmt.Errorf("ledger: commit: %w", err)
 	}
 	return nil
-}
-
-// oneStatement runs work that is a single statement, which PostgreSQL commits by
-// itself.
-func (s *Store) oneStatement(ctx context.Context, work func(context.Context, querier) error) error {
-	if s.group == nil {
-		return work(context.WithoutCancel(ctx), s.writer)
-	}
-	return s.group.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return work(ctx, tx) })
 }
 
 // SubjectKey is the stable record key of a subject: a keyed hash, so that no

@@ -1,10 +1,13 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -59,17 +62,49 @@ func scanDelivery(row scanner, more ...any) (Delivery, error) {
 	return d, err
 }
 
-// Post puts a message into the outbox. It returns false, and nothing is to be
-// delivered, when the same content went there on that day already.
-func (s *Store) Post(ctx context.Context, tx *sql.Tx, d Delivery) (fresh bool, err error) {
-	result, err := tx.ExecContext(ctx, `INSERT INTO outbox (id, lead, account, subject, sink, operation_key, version, created_at, payload)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (sink, operation_key) DO NOTHING`,
-		d.ID, d.Lead, d.Account, d.Subject, d.Sink, d.OperationKey, d.Version, millis(d.CreatedAt), string(d.Payload))
-	if err != nil {
-		return false, fmt.Errorf("ledger: post: %w", err)
+// Post puts messages into the outbox and returns those that are to be delivered:
+// not those whose content went to the same sink on that day already.
+func (s *Store) Post(ctx context.Context, tx *sql.Tx, deliveries ...Delivery) (fresh []Delivery, err error) {
+	if len(deliveries) == 0 {
+		return nil, nil
 	}
-	count, err := result.RowsAffected()
-	return count == 1, err
+	slices.SortFunc(deliveries, func(a, b Delivery) int { // so that transactions cannot wait for each other
+		return cmp.Or(cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.OperationKey, b.OperationKey))
+	})
+	const columns = 9
+	var cells []any
+	for _, d := range deliveries {
+		cells = append(cells, d.ID, d.Lead, d.Account, d.Subject, d.Sink, d.OperationKey, d.Version, millis(d.CreatedAt), string(d.Payload))
+	}
+	operand, args := s.operand(columns, cells)
+	ids, err := idsOf(tx.QueryContext(ctx, `INSERT INTO outbox (id, lead, account, subject, sink, operation_key, version, created_at, payload) `+
+		operand+` ON CONFLICT (sink, operation_key) DO NOTHING RETURNING id`, args...))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: post: %w", err)
+	}
+	for _, d := range deliveries {
+		if ids[d.ID] {
+			fresh = append(fresh, d)
+		}
+	}
+	return fresh, nil
+}
+
+// idsOf reads rows that are ids.
+func idsOf(rows *sql.Rows, err error) (map[string]bool, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	ids := map[string]bool{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids[id] = true
+	}
+	return ids, rows.Err()
 }
 
 // Delivery returns one delivery. ErrUnknown: there is none.
@@ -104,30 +139,88 @@ type Dispatch struct {
 
 // Dispatch returns a delivery for its making. ErrUnknown: there is none.
 func (s *Store) Dispatch(ctx context.Context, id string) (Dispatch, error) {
-	var d Dispatch
-	var address sql.NullString
-	var err error
-	d.Delivery, err = scanDelivery(s.reader.QueryRowContext(ctx, `SELECT `+deliveryColumns+`,
-		COALESCE((SELECT version FROM outbox_heads h WHERE h.sink = outbox.sink AND h.subject = outbox.subject), 0),
-		(SELECT email FROM leads WHERE leads.id = outbox.lead)
-		FROM outbox WHERE id = $1`, id), &d.Head, &address)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Dispatch{}, ErrUnknown
+	d, err := s.dispatches.Ask(ctx, id)
+	if err == nil && d.ID == "" {
+		err = ErrUnknown
 	}
-	d.LeadKept, d.Address = address.Valid, address.String
 	return d, err
 }
 
-// EndDelivery ends a pending delivery. ErrTaken: it has ended already.
-func (s *Store) EndDelivery(ctx context.Context, tx *sql.Tx, d Delivery, state DeliveryState, reason string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE outbox SET state = $1, reason = $2, attempts = attempts + 1, ended_at = $3
-		WHERE id = $4 AND state = 'pending'`, state, reason, millis(time.Now()), d.ID)
-	if err := oneRow(result, err, ErrTaken); err != nil || state != DeliveryDone {
-		return err
+func (s *Store) dispatch(ctx context.Context, ids []string) ([]Dispatch, error) {
+	among, args := s.among(1, ids)
+	rows, err := s.reader.QueryContext(ctx, `SELECT `+deliveryColumns+`,
+		COALESCE((SELECT version FROM outbox_heads h WHERE h.sink = outbox.sink AND h.subject = outbox.subject), 0),
+		(SELECT email FROM leads WHERE leads.id = outbox.lead)
+		FROM outbox WHERE id `+among, args...)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: dispatch: %w", err)
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO outbox_heads (sink, subject, version) VALUES ($1, $2, $3)
-		ON CONFLICT (sink, subject) DO UPDATE SET version =
-		CASE WHEN outbox_heads.version > excluded.version THEN outbox_heads.version ELSE excluded.version END`, d.Sink, d.Subject, d.Version)
+	defer rows.Close()
+	found := map[string]Dispatch{}
+	for rows.Next() {
+		var d Dispatch
+		var address sql.NullString
+		if d.Delivery, err = scanDelivery(rows, &d.Head, &address); err != nil {
+			return nil, fmt.Errorf("ledger: dispatch: %w", err)
+		}
+		d.LeadKept, d.Address = address.Valid, address.String
+		found[d.ID] = d
+	}
+	all := make([]Dispatch, len(ids))
+	for i, id := range ids {
+		all[i] = found[id]
+	}
+	return all, rows.Err()
+}
+
+// DeliveryEnd is how a delivery ends.
+type DeliveryEnd struct {
+	Delivery Delivery
+	State    DeliveryState
+	Reason   string
+}
+
+// EndDeliveries ends pending deliveries and tells for each whether it did: not
+// for one that has ended already.
+func (s *Store) EndDeliveries(ctx context.Context, tx *sql.Tx, ends ...DeliveryEnd) (ended []bool, err error) {
+	now := millis(time.Now())
+	var cells []any
+	for _, end := range ends {
+		cells = append(cells, end.Delivery.ID, end.State, end.Reason, now)
+	}
+	operand, args := s.operand(4, cells)
+	ids, err := idsOf(tx.QueryContext(ctx, `UPDATE outbox SET state = e.column2, reason = e.column3, attempts = attempts + 1, ended_at = e.column4
+		FROM (`+operand+`) AS e WHERE id = e.column1 AND state = 'pending' RETURNING id`, args...))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: end deliveries: %w", err)
+	}
+	ended = make([]bool, len(ends))
+	heads := map[[2]string]int64{}
+	for i, end := range ends {
+		if ended[i] = ids[end.Delivery.ID]; ended[i] && end.State == DeliveryDone {
+			of := [2]string{end.Delivery.Sink, end.Delivery.Subject}
+			heads[of] = max(heads[of], end.Delivery.Version)
+		}
+	}
+	if err := s.moveHeads(ctx, tx, heads); err != nil {
+		return nil, fmt.Errorf("ledger: end deliveries: %w", err)
+	}
+	return ended, nil
+}
+
+// moveHeads writes the highest versions down that sinks were given about
+// subjects.
+func (s *Store) moveHeads(ctx context.Context, tx *sql.Tx, heads map[[2]string]int64) error {
+	if len(heads) == 0 {
+		return nil
+	}
+	var cells []any
+	for _, of := range slices.SortedFunc(maps.Keys(heads), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		cells = append(cells, of[0], of[1], heads[of])
+	}
+	operand, args := s.operand(3, cells)
+	_, err := tx.ExecContext(ctx, `INSERT INTO outbox_heads (sink, subject, version) `+operand+` ON CONFLICT (sink, subject) DO UPDATE SET version =
+		CASE WHEN outbox_heads.version > excluded.version THEN outbox_heads.version ELSE excluded.version END`, args...)
 	return err
 }
 

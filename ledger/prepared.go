@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql/driver"
+	"strings"
 )
 
 // mostPrepared bounds how many statements a connection keeps, and longestKept
@@ -12,6 +13,10 @@ const (
 	mostPrepared = 256
 	longestKept  = 8 << 10
 )
+
+// pragma begins statements that take effect when they are read, not when they
+// are run: a kept one would do nothing.
+const pragma = "PRAGMA"
 
 // preparing opens SQLite connections that keep their statements: reading a text
 // anew costs more than most statements do, and neither database/sql nor the
@@ -113,7 +118,7 @@ func (c *preparedConn) statement(ctx context.Context, query string) (*keptStmt, 
 		}
 		return stmt, nil
 	}
-	if len(query) > longestKept {
+	if len(query) > longestKept || strings.HasPrefix(query, pragma) {
 		return nil, nil
 	}
 	plain, err := c.sqliteConn.PrepareContext(ctx, query)

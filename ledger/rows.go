@@ -1,35 +1,56 @@
 package ledger
 
 import (
+	"reflect"
 	"strconv"
 	"strings"
 )
 
-// values writes the VALUES list of a statement that inserts many rows at once:
-// ($1,$2),($3,$4). SQLite looks every name up among all before it, so there the
-// arguments have none: (?,?),(?,?).
-func (s *Store) values(rows, columns int) string {
-	var b strings.Builder
-	n := 0
-	for row := range rows {
-		if row > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('(')
-		for column := range columns {
-			if column > 0 {
-				b.WriteByte(',')
-			}
-			if n++; s.sqlite {
-				b.WriteByte('?')
-				continue
-			}
-			b.WriteByte('$')
-			b.WriteString(strconv.Itoa(n))
-		}
-		b.WriteByte(')')
+// operand writes many rows as the source of one statement, of the cells row by
+// row. Their columns are named column1, column2, …; cells are texts or whole
+// numbers.
+//
+// SQLite gets VALUES (?,?),(?,?): it looks every name of an argument up among all
+// before it, so there they have none. PostgreSQL gets an array for each column,
+// so that the text is the same for any number of rows and is read once.
+func (s *Store) operand(columns int, cells []any) (text string, args []any) {
+	if s.sqlite {
+		row := "(" + strings.Repeat("?,", columns-1) + "?)"
+		return "VALUES " + strings.Repeat(row+",", len(cells)/columns-1) + row, cells
 	}
-	return b.String()
+	var arrays, names strings.Builder
+	for column := range columns {
+		if column > 0 {
+			arrays.WriteByte(',')
+			names.WriteByte(',')
+		}
+		number := strconv.Itoa(column + 1)
+		names.WriteString("column" + number)
+		if reflect.TypeOf(cells[column]).Kind() == reflect.String {
+			arrays.WriteString("$" + number + "::text[]")
+			args = append(args, columnOf(cells, column, columns, reflect.Value.String))
+		} else {
+			arrays.WriteString("$" + number + "::bigint[]")
+			args = append(args, columnOf(cells, column, columns, reflect.Value.Int))
+		}
+	}
+	return "SELECT * FROM unnest(" + arrays.String() + ") AS u(" + names.String() + ")", args
+}
+
+func columnOf[T any](cells []any, column, columns int, read func(reflect.Value) T) []T {
+	values := make([]T, 0, len(cells)/columns)
+	for i := column; i < len(cells); i += columns {
+		values = append(values, read(reflect.ValueOf(cells[i])))
+	}
+	return values
+}
+
+// among writes a condition that a column is one of some texts.
+func (s *Store) among(from int, texts []string) (condition string, args []any) {
+	if s.sqlite {
+		return "IN (" + list(from, len(texts)) + ")", anys(texts)
+	}
+	return "= ANY($" + strconv.Itoa(from) + ")", []any{texts}
 }
 
 // list writes $from,$from+1,… for count arguments of an IN list.

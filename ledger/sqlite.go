@@ -35,7 +35,7 @@ func openSQLite(ctx context.Context, config Config) (*Store, error) {
 	}
 	store := &Store{sqlite: true, lock: lock}
 	store.writer, err = openFile(sqliteName(config.Path, "rwc",
-		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"))
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "foreign_keys(1)"))
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}

@@ -95,25 +95,27 @@ func outbox(t *testing.T, store *ledger.Store) {
 	for i, d := range []ledger.Delivery{delivery("1", "op", 10), delivery("2", "op", 11), delivery("3", "op2", 5)} {
 		write(t, store, func(ctx context.Context, tx *sql.Tx) error {
 			fresh, err := store.Post(ctx, tx, d)
-			if want := i != 1; fresh != want {
+			if want := i != 1; len(fresh) == 1 != want {
 				t.Errorf("delivery %s is fresh: %v", d.ID, fresh)
 			}
 			return err
 		})
 	}
-	for range 2 {
-		err := store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-			return store.EndDelivery(ctx, tx, delivery("1", "op", 10), ledger.DeliveryDone, "")
+	for first := range 2 {
+		write(t, store, func(ctx context.Context, tx *sql.Tx) error {
+			ended, err := store.EndDeliveries(ctx, tx, ledger.DeliveryEnd{Delivery: delivery("1", "op", 10), State: ledger.DeliveryDone})
+			if err == nil && ended[0] != (first == 0) {
+				t.Errorf("ended time %d: %v", first+1, ended[0])
+			}
+			return err
 		})
-		if err != nil && !errors.Is(err, ledger.ErrTaken) {
-			t.Fatal(err)
-		}
 	}
 	if d, err := store.Dispatch(t.Context(), "3"); err != nil || d.Head != 10 || d.Version != 5 || d.LeadKept {
 		t.Errorf("%+v, %v", d, err)
 	}
 	write(t, store, func(ctx context.Context, tx *sql.Tx) error {
-		return store.EndDelivery(ctx, tx, delivery("3", "op2", 5), ledger.DeliveryError, "gone")
+		_, err := store.EndDeliveries(ctx, tx, ledger.DeliveryEnd{Delivery: delivery("3", "op2", 5), State: ledger.DeliveryError, Reason: "gone"})
+		return err
 	})
 	write(t, store, func(ctx context.Context, tx *sql.Tx) error { return store.ReopenDelivery(ctx, tx, "3") })
 	if pending, err := store.PendingDeliveries(t.Context(), "", 10); err != nil || len(pending) != 1 || pending[0] != (ledger.Waiting{ID: "3", Revision: 1}) {

@@ -80,8 +80,9 @@ func (s *Store) Note(ctx context.Context, tx *sql.Tx, events ...Event) error {
 			args = append(args, subject, seq%Kept, seq, millis(event.At), event.Kind, event.Account, event.Lead, string(detail))
 		}
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO timeline (subject, slot, seq, at, kind, account, lead, detail) VALUES `+
-		s.values(len(args)/columns, columns)+` ON CONFLICT (subject, slot) DO UPDATE SET seq = excluded.seq, at = excluded.at,
+	operand, args := s.operand(columns, args)
+	_, err = tx.ExecContext(ctx, `INSERT INTO timeline (subject, slot, seq, at, kind, account, lead, detail) `+operand+`
+		ON CONFLICT (subject, slot) DO UPDATE SET seq = excluded.seq, at = excluded.at,
 		kind = excluded.kind, account = excluded.account, lead = excluded.lead, detail = excluded.detail`, args...)
 	if err != nil {
 		return fmt.Errorf("ledger: timeline: %w", err)
@@ -95,7 +96,8 @@ func (s *Store) moveEnds(ctx context.Context, tx *sql.Tx, subjects []string, of 
 	for _, subject := range subjects {
 		args = append(args, subject, len(of[subject]))
 	}
-	rows, err := tx.QueryContext(ctx, `INSERT INTO timeline_ends (subject, seq) VALUES `+s.values(len(subjects), 2)+`
+	operand, args := s.operand(2, args)
+	rows, err := tx.QueryContext(ctx, `INSERT INTO timeline_ends (subject, seq) `+operand+`
 		ON CONFLICT (subject) DO UPDATE SET seq = timeline_ends.seq + excluded.seq RETURNING subject, seq`, args...)
 	if err != nil {
 		return nil, err

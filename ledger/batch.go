@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"context"
+	"sync"
+)
+
+// Batcher does together what many callers ask for at once: a statement about
+// many rows costs little more than one about a single row, and a commit costs
+// the same. Nobody waits for others to come: whoever finds it idle begins, and
+// those who come meanwhile are the next batch. It is safe for concurrent use.
+type Batcher[I, O any] struct {
+	// Do does a batch and returns an outcome for each piece, in order, or the
+	// error that none of it was done. Its context is not cancelled.
+	Do func(ctx context.Context, pieces []I) ([]O, error)
+	// Most pieces of a batch.
+	Most int
+	// AtOnce is how many batches are done at the same time.
+	AtOnce int
+
+	mu      sync.Mutex // guards the rest
+	waiting []*asked[I, O]
+	running int
+}
+
+// asked is one caller's piece.
+type asked[I, O any] struct {
+	ctx     context.Context
+	piece   I
+	outcome O
+	err     error
+	done    chan struct{}
+}
+
+// Ask has a piece done and waits until it is. A context that ends before the
+// piece's batch has begun is its error.
+func (b *Batcher[I, O]) Ask(ctx context.Context, piece I) (O, error) {
+	a := &asked[I, O]{ctx: ctx, piece: piece, done: make(chan struct{})}
+	b.mu.Lock()
+	b.waiting = append(b.waiting, a)
+	idle := b.running < b.AtOnce
+	if idle {
+		b.running++
+	}
+	b.mu.Unlock()
+	if idle {
+		go b.run()
+	}
+	<-a.done
+	return a.outcome, a.err
+}
+
+// run does batches until nobody waits.
+func (b *Batcher[I, O]) run() {
+	for {
+		b.mu.Lock()
+		batch := b.waiting[:min(len(b.waiting), b.Most)]
+		if b.waiting = b.waiting[len(batch):]; len(batch) == 0 {
+			b.waiting = nil
+			b.running--
+			b.mu.Unlock()
+			return
+		}
+		b.mu.Unlock()
+		b.perform(batch)
+		for _, a := range batch {
+			close(a.done)
+		}
+	}
+}
+
+// perform does a batch. When that fails its pieces are done alone, so that a bad
+// one takes nothing else with it; two that fail in a row are not to blame, and
+// the rest is spared the attempt.
+func (b *Batcher[I, O]) perform(batch []*asked[I, O]) {
+	var live []*asked[I, O]
+	for _, a := range batch {
+		if a.err = a.ctx.Err(); a.err == nil {
+			live = append(live, a)
+		}
+	}
+	if len(live) == 0 || b.together(live) == nil {
+		return
+	}
+	if len(live) == 1 {
+		return
+	}
+	for i, a := range live {
+		if i >= 2 && live[i-1].err != nil && live[i-2].err != nil {
+			a.err = live[i-1].err
+			continue
+		}
+		b.together(live[i : i+1])
+	}
+}
+
+// together does pieces at once and gives each its outcome or their error.
+func (b *Batcher[I, O]) together(live []*asked[I, O]) error {
+	pieces := make([]I, len(live))
+	for i, a := range live {
+		pieces[i] = a.piece
+	}
+	outcomes, err := b.Do(context.WithoutCancel(live[0].ctx), pieces)
+	for i, a := range live {
+		if a.err = err; err == nil {
+			a.outcome = outcomes[i]
+		}
+	}
+	return err
+}
