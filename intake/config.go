@@ -11,6 +11,10 @@ type Config struct {
 	// EventSecrets sign events as Standard Webhooks says; any of them will do.
 	// "whsec_" and base64. None: an API key is enough. Default: none.
 	EventSecrets []string `yaml:"event_secrets" secret:"true"`
+	// EventPurpose is what the leads of events are wanted for, where the account
+	// has purposes: events name none, and without it they are refused. Default
+	// none.
+	EventPurpose string `yaml:"event_purpose"`
 	// MaxImportBytes is the longest file of an import, uncompressed. It is put
 	// aside in the system's folder for temporary files. Default 256 MiB.
 	MaxImportBytes int64 `yaml:"max_import_bytes"`

@@ -64,6 +64,8 @@ type Event struct {
 	Contact    json.RawMessage `json:"contact"`
 	UTM        json.RawMessage `json:"utm,omitempty"`
 	Page       string          `json:"page,omitempty"`
+	// Purpose that the lead is wanted for, which the receiver sets.
+	Purpose string `json:"-"`
 
 	email string
 }
@@ -150,7 +152,8 @@ func (e Event) Accept(ctx context.Context, store *ledger.Store, acceptor Accepto
 		return jobs.Result{}, fmt.Errorf("intake: event: %w", err)
 	}
 	err = store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		results, err := acceptor.SubmitIn(ctx, tx, account, []jobs.Lead{{Email: e.email, At: e.CapturedAt, Contact: kept, Lane: enrich.Interactive, Origin: "event"}})
+		results, err := acceptor.SubmitIn(ctx, tx, account, []jobs.Lead{{Email: e.email, At: e.CapturedAt, Contact: kept, Lane: enrich.Interactive, Origin: "event",
+			Want: ledger.Want{Purpose: e.Purpose}}})
 		if err != nil {
 			return err
 		}

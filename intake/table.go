@@ -11,7 +11,8 @@ import (
 
 // UnreadableError is a file that cannot be read at all.
 type UnreadableError struct {
-	// Code is "empty", "no_email_column", "no_header" or "two_email_columns".
+	// Code is "empty", "no_email_column", "no_header", "two_email_columns" or
+	// "line_ends".
 	Code string
 	// Message says what to do.
 	Message string
@@ -27,6 +28,9 @@ type Row struct {
 	// Refused is why the row cannot be read: "too_large", "unclosed_quote",
 	// "too_few_columns", "too_many_columns", "not_json", "no_email"; empty: it can.
 	Refused string
+	// Cells are as many as the header has. Those of a row that cannot be read are
+	// what stands in its line, cut at delimiters alone.
+	Cells []string
 }
 
 // Table reads rows of leads from CSV or JSON lines. It tells the dialect by the
@@ -35,23 +39,19 @@ type Table struct {
 	lines  *lines
 	json   bool
 	comma  byte
-	column string // wanted; "" : one of emailColumns
-	at     int    // index of the e-mail column
-	width  int
+	column string   // wanted; "" : one of emailColumns
+	header []string // of JSON lines: the address alone
+	at     int      // index of the e-mail column
 }
 
 // emailColumns are names of the e-mail column, without case, spaces, hyphens and
-// underscores.
+// underscores, the most usual first.
 var emailColumns = []string{"email", "emailaddress", "mail", "workemail", "businessemail", "contactemail"}
-
-// mostLinesInCell is how far a quoted cell goes before its quote counts as one
-// that was never closed.
-const mostLinesInCell = 100
 
 // NewTable reads the head of a file. column names the e-mail column; empty: a
 // usual name. The error is an *UnreadableError, or the reader's.
 func NewTable(in io.Reader, column string) (*Table, error) {
-	t := &Table{lines: newLines(in), column: column}
+	t := &Table{lines: newLines(in), column: strings.TrimSpace(column)}
 	for {
 		first, err := t.lines.next()
 		if errors.Is(err, io.EOF) {
@@ -63,27 +63,36 @@ func NewTable(in io.Reader, column string) (*Table, error) {
 			continue
 		}
 		if strings.HasPrefix(strings.TrimSpace(first.text), "{") {
-			t.json = true
+			t.json, t.header = true, []string{"email"}
+			if t.column != "" {
+				t.header[0] = t.column
+			}
 			t.lines.unread([]physical{first})
 			return t, nil
 		}
-		return t, t.readHead(first)
+		if err := t.readHead(first); err != nil {
+			return nil, err
+		}
+		return t, nil
 	}
 }
 
+// Header is what the columns are called.
+func (t *Table) Header() []string { return t.header }
+
 func (t *Table) readHead(first physical) error {
 	t.comma = delimiter(first.text)
-	head, closed := split(first.text, t.comma)
-	if first.long || !closed {
+	head, _, err := t.span(first)
+	switch {
+	case err != nil:
+		return err
+	case first.long || head == nil:
 		return &UnreadableError{Code: "no_header", Message: "the first line is no header"}
+	case strings.Contains(first.text, "\r"):
+		return &UnreadableError{Code: "line_ends", Message: "lines end with a carriage return alone: save the file with LF or CRLF"}
 	}
-	var found []int
-	for i, name := range head {
-		if t.column != "" && strings.EqualFold(strings.TrimSpace(name), t.column) || t.column == "" && slices.Contains(emailColumns, plain(name)) {
-			found = append(found, i)
-		}
-	}
-	t.width = len(head)
+	t.header = head
+	found := t.addressColumns(head)
 	switch {
 	case len(found) == 1:
 		t.at = found[0]
@@ -97,6 +106,35 @@ func (t *Table) readHead(first physical) error {
 	}
 }
 
+// addressColumns are the columns with the name that is wanted, or else with the
+// most usual one that there is.
+func (t *Table) addressColumns(head []string) (found []int) {
+	best := len(emailColumns)
+	for i, name := range head {
+		rank := t.rank(name)
+		if rank > best || rank < 0 {
+			continue
+		}
+		if rank < best {
+			best, found = rank, nil
+		}
+		found = append(found, i)
+	}
+	return found
+}
+
+// rank is the place of a name among those of the e-mail column, the best 0; -1:
+// it is none.
+func (t *Table) rank(name string) int {
+	if t.column == "" {
+		return slices.Index(emailColumns, plain(name))
+	}
+	if strings.EqualFold(strings.TrimSpace(name), t.column) {
+		return 0
+	}
+	return -1
+}
+
 // Next returns the next row that is not empty. The error is io.EOF at the end,
 // or the reader's.
 func (t *Table) Next() (Row, error) {
@@ -107,7 +145,7 @@ func (t *Table) Next() (Row, error) {
 		}
 		switch {
 		case line.long:
-			return Row{Line: line.number, Refused: "too_large"}, nil
+			return t.refused(line, "too_large"), nil
 		case strings.TrimSpace(line.text) == "":
 		case t.json:
 			return t.object(line), nil
@@ -117,129 +155,98 @@ func (t *Table) Next() (Row, error) {
 	}
 }
 
+// refused is a row that cannot be read.
+func (t *Table) refused(line physical, why string) Row {
+	cells := make([]string, len(t.header))
+	if t.json {
+		cells[0] = line.text
+	} else {
+		copy(cells, strings.SplitN(line.text, string(t.comma), len(cells)))
+	}
+	return Row{Line: line.number, Refused: why, Cells: cells}
+}
+
 // object reads a line of JSON.
 func (t *Table) object(line physical) Row {
 	var fields map[string]any
 	if json.Unmarshal([]byte(line.text), &fields) != nil {
-		return Row{Line: line.number, Refused: "not_json"}
+		return t.refused(line, "not_json")
 	}
+	email, best, from := "", len(emailColumns), ""
 	for name, value := range fields {
-		if text, ok := value.(string); ok && (name == t.column || t.column == "" && slices.Contains(emailColumns, plain(name))) {
-			return Row{Line: line.number, Email: text}
+		rank := t.rank(name)
+		text, ok := value.(string)
+		if !ok || rank < 0 || rank > best || rank == best && name > from {
+			continue
 		}
+		email, best, from = text, rank, name
 	}
-	return Row{Line: line.number, Refused: "no_email"}
+	if strings.TrimSpace(email) == "" {
+		return t.refused(line, "no_email")
+	}
+	return Row{Line: line.number, Email: email, Cells: []string{email}}
 }
 
 // record reads a row of CSV, which goes over several lines where a quoted cell
-// does. When the quote is never closed, or is closed by another row's so that
-// the cells do not fit, the first line alone is refused and the others are rows
-// again.
+// does. When that cannot be meant, the first line alone is refused and the
+// others are rows again.
 func (t *Table) record(first physical) (Row, error) {
-	text := first.text
-	var more []physical
-	cells, closed := split(text, t.comma)
-	for !closed {
-		next, err := t.lines.next()
-		if err != nil && !errors.Is(err, io.EOF) {
-			return Row{}, err
-		}
-		if err == nil {
-			more = append(more, next)
-			text += "\n" + next.text
-		}
-		if err != nil || next.long || len(more) >= mostLinesInCell || len(text) > mostOfRow {
-			return t.unclosed(first, more), nil
-		}
-		if strings.Contains(next.text, `"`) {
-			cells, closed = split(text, t.comma)
-		}
+	cells, more, err := t.span(first)
+	if err != nil {
+		return Row{}, err
 	}
-	row := t.row(first.number, cells)
-	if row.Refused != "" && len(more) > 0 {
-		return t.unclosed(first, more), nil
+	row := t.row(first, cells)
+	if cells == nil || len(more) > 0 && (row.Refused != "" || t.swallows(row, first, more)) {
+		t.lines.unread(more)
+		return t.refused(first, "unclosed_quote"), nil
 	}
 	return row, nil
 }
 
-func (t *Table) unclosed(first physical, more []physical) Row {
-	t.lines.unread(more)
-	return Row{Line: first.number, Refused: "unclosed_quote"}
-}
-
 // row takes the e-mail cell of a record. A ragged row could have it anywhere,
 // except that empty cells may be missing or added at its end.
-func (t *Table) row(number int64, cells []string) Row {
-	for len(cells) > t.width && strings.TrimSpace(cells[len(cells)-1]) == "" {
+func (t *Table) row(line physical, cells []string) Row {
+	for len(cells) > len(t.header) && strings.TrimSpace(cells[len(cells)-1]) == "" {
 		cells = cells[:len(cells)-1]
 	}
 	switch {
-	case len(cells) > t.width:
-		return Row{Line: number, Refused: "too_many_columns"}
+	case len(cells) > len(t.header):
+		return t.refused(line, "too_many_columns")
 	case len(cells) <= t.at:
-		return Row{Line: number, Refused: "too_few_columns"}
-	case strings.TrimSpace(cells[t.at]) == "":
-		return Row{Line: number, Refused: "no_email"}
+		return t.refused(line, "too_few_columns")
 	}
-	return Row{Line: number, Email: cells[t.at]}
+	email := cells[t.at]
+	for len(cells) < len(t.header) {
+		cells = append(cells, "")
+	}
+	if strings.TrimSpace(email) == "" {
+		return Row{Line: line.number, Refused: "no_email", Cells: cells}
+	}
+	return Row{Line: line.number, Email: email, Cells: cells}
 }
 
-// delimiter is what separates the cells of a header: the one of the usual ones
-// that occurs most.
-func delimiter(head string) byte {
-	best, most := byte(','), 0
-	for _, candidate := range []byte{',', ';', '\t', '|'} {
-		if cells, _ := split(head, candidate); len(cells) > most {
-			best, most = candidate, len(cells)
-		}
+// swallows tells whether a row of several lines has a row of its own among them,
+// or its address over several: then its quote is closed by another row's.
+func (t *Table) swallows(row Row, first physical, more []physical) bool {
+	if strings.Contains(strings.TrimSpace(row.Email), "\n") {
+		return true
 	}
-	return best
+	inside := more[:len(more)-1]
+	if before, _ := split(first.text, t.comma); len(before)-1 <= t.at { // the quote is before the address
+		inside = append([]physical{{text: strings.TrimPrefix(first.text, `"`)}}, inside...)
+	}
+	return slices.ContainsFunc(inside, func(line physical) bool {
+		if strings.Contains(line.text, `"`) {
+			return false
+		}
+		cells, _ := split(line.text, t.comma)
+		return len(cells) == len(t.header) && strings.Contains(cells[t.at], "@")
+	})
 }
 
-// split takes a record apart (RFC 4180). A quote is a character like others in a
-// cell that does not begin with one, and where it is not before a delimiter.
-// closed is false when the last quoted cell has no end.
-func split(record string, comma byte) (cells []string, closed bool) {
-	for {
-		cell, rest, more, closed := nextCell(record, comma)
-		cells = append(cells, cell)
-		if !closed {
-			return cells, false
-		}
-		if !more {
-			return cells, true
-		}
-		record = rest
-	}
-}
-
-// nextCell returns the first cell and what comes behind its delimiter.
-func nextCell(record string, comma byte) (cell, rest string, more, closed bool) {
-	if !strings.HasPrefix(record, `"`) {
-		cell, rest, more = strings.Cut(record, string(comma))
-		return cell, rest, more, true
-	}
-	var b strings.Builder
-	for i := 1; ; {
-		end := strings.IndexByte(record[i:], '"')
-		if end < 0 {
-			return "", "", false, false
-		}
-		b.WriteString(record[i : i+end])
-		i += end + 1
-		switch {
-		case i == len(record):
-			return b.String(), "", false, true
-		case record[i] == comma:
-			return b.String(), record[i+1:], true, true
-		case record[i] == '"':
-			i++
-		}
-		b.WriteByte('"')
-	}
-}
+var withoutHyphens = strings.NewReplacer(" ", "", "-", "", "_", "")
 
 // plain is a column's name without what people write differently.
 func plain(name string) string {
-	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(strings.TrimSpace(name)))
+	return withoutHyphens.Replace(strings.ToLower(strings.TrimSpace(name)))
 }

@@ -72,7 +72,7 @@ func (e *Engine) feed(ctx context.Context) error {
 
 // obeySwitches makes the queue's lanes stop and go as the ledger's switches say.
 func (e *Engine) obeySwitches(ctx context.Context) error {
-	stops, err := e.Store.Switches(ctx)
+	stops, err := e.Stops(ctx)
 	if err != nil {
 		return err
 	}
@@ -87,6 +87,15 @@ func (e *Engine) obeySwitches(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Stops lists what is stopped, by whomever.
+func (e *Engine) Stops(ctx context.Context) ([]ledger.Switch, error) {
+	stops, err := e.Store.Switches(ctx)
+	if err == nil && e.Halts != nil {
+		stops = append(stops, e.Halts()...)
+	}
+	return stops, err
 }
 
 // Pause stops work until Resume; in flight is finished.

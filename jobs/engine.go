@@ -30,7 +30,9 @@ type Parts struct {
 	// Suppressions are asked at acceptance, before work and before delivery.
 	Suppressions enrich.Suppressions
 	Sinks        []sinks.Sink
-	Log          *slog.Logger
+	// Halts are stops that others keep, beside the ledger's; nil: none.
+	Halts func() []ledger.Switch
+	Log   *slog.Logger
 }
 
 // Engine accepts leads and works them off. It is safe for concurrent use.

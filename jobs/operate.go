@@ -64,7 +64,8 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error { return e.Store.Cancel(ctx, tx, id, reason) })
 }
 
-// Retry works a lead again that has ended, with all its tries.
+// Retry works a lead again that has ended, with all its tries. An open dead
+// letter of it is resolved.
 func (e *Engine) Retry(ctx context.Context, id string) error {
 	return e.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		lead, err := e.Store.LeadIn(ctx, tx, id)
@@ -75,6 +76,9 @@ func (e *Engine) Retry(ctx context.Context, id string) error {
 			return ledger.ErrUnknown // erased
 		}
 		if err := e.Store.Reopen(ctx, tx, id, lead.Lane, time.Now().Add(e.config.Deadline)); err != nil {
+			return err
+		}
+		if err := e.Store.ResolveOf(ctx, tx, ledger.DeadLead, id, "retried"); err != nil {
 			return err
 		}
 		return e.ResubmitLead(ctx, tx, id, lead.Lane)

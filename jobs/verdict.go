@@ -12,6 +12,9 @@ import (
 // is not ready: thousands that wait must not become a storm.
 const shortestWait = 5 * time.Second
 
+// closedWait is how soon a lead asks again whose providers a person has closed.
+const closedWait = 30 * time.Second
+
 // longestBackoff bounds the time between two tries.
 const longestBackoff = 12 * time.Hour
 
@@ -35,6 +38,10 @@ type verdict struct {
 // go in, nothing else is looked at.
 func judge(failure *enrich.Error, lead ledger.Lead, config Config, now time.Time) verdict {
 	v := verdict{reason: string(failure.Kind)}
+	if failure.Kind == enrich.Rejected && (failure.Reason == enrich.ReasonStopped || failure.Reason == enrich.ReasonPaused) {
+		v.move, v.after = wait, closedWait // a person has closed the providers, and will open them
+		return v.until(lead, now)
+	}
 	switch failure.Kind {
 	case enrich.Throttled:
 		v.move, v.after = wait, max(failure.ReadyAt.Sub(now), shortestWait)
@@ -46,6 +53,11 @@ func judge(failure *enrich.Error, lead ledger.Lead, config Config, now time.Time
 	default: // the same request fails for ever
 		return verdict{move: bury, reason: v.reason}
 	}
+	return v.until(lead, now)
+}
+
+// until adds jitter, and gives the lead up whose deadline comes first.
+func (v verdict) until(lead ledger.Lead, now time.Time) verdict {
 	v.after += jitter(v.after)
 	if !now.Add(v.after).Before(lead.Deadline) {
 		return verdict{move: bury, reason: ledger.DeadBudget}

@@ -59,7 +59,7 @@ type DeadLetter struct {
 	FirstSeen  time.Time
 	LastSeen   time.Time
 	ResolvedAt time.Time // zero: open
-	Resolution string    // "replayed", "resolved", "erased"
+	Resolution string    // "replayed", "resolved", "retried", "erased"
 	Note       string
 }
 
@@ -181,6 +181,16 @@ func (s *Store) Resolve(ctx context.Context, tx *sql.Tx, id, resolution, note st
 	result, err := tx.ExecContext(ctx, `UPDATE dead_letters SET resolved_at = $1, resolution = $2, note = $3
 		WHERE id = $4 AND resolved_at = 0`, millis(time.Now()), resolution, note, id)
 	return oneRow(result, err, ErrTaken)
+}
+
+// ResolveOf closes the open dead letter of a target, if there is one.
+func (s *Store) ResolveOf(ctx context.Context, tx *sql.Tx, kind DeadKind, target, resolution string) error {
+	_, err := tx.ExecContext(ctx, `UPDATE dead_letters SET resolved_at = $1, resolution = $2
+		WHERE kind = $3 AND target = $4 AND resolved_at = 0`, millis(time.Now()), resolution, kind, target)
+	if err != nil {
+		return fmt.Errorf("ledger: resolve: %w", err)
+	}
+	return nil
 }
 
 // DeadLetter returns one dead letter, open or resolved. ErrUnknown: none.

@@ -28,6 +28,8 @@ type Leads struct {
 	Importer *intake.Importer
 	// EventSecrets sign events; none: they need no signature.
 	EventSecrets []sinks.Secret
+	// EventPurpose is what the leads of events are wanted for.
+	EventPurpose string
 	// MaxImportBytes is the longest file of an import.
 	MaxImportBytes int64
 	// IsAccount and IsSink tell whether there is one of the name.
@@ -254,5 +256,15 @@ func (l *leadService) CancelLead(ctx context.Context, message *enrichv1.CancelLe
 			return nil, err
 		}
 		return &enrichv1.CancelLeadResponse{}, leads.Engine.Cancel(ctx, message.GetId(), "caller")
+	})
+}
+
+// RetryLead works a lead again.
+func (l *leadService) RetryLead(ctx context.Context, message *enrichv1.RetryLeadRequest) (*enrichv1.RetryLeadResponse, error) {
+	return withLeads(ctx, l.server, message, func(leads *Leads) (*enrichv1.RetryLeadResponse, error) {
+		if _, err := leads.own(ctx, callOf(ctx), message.GetId()); err != nil {
+			return nil, err
+		}
+		return &enrichv1.RetryLeadResponse{}, leads.Engine.Retry(ctx, message.GetId())
 	})
 }

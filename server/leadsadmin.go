@@ -60,7 +60,7 @@ func (l *leadAdminService) GetWork(ctx context.Context, message *enrichv1.GetWor
 			return nil, err
 		}
 		response.DeadLetters = writeDeadCounts(dead)
-		stops, err := leads.Store.Switches(ctx)
+		stops, err := leads.Engine.Stops(ctx)
 		for _, stop := range stops {
 			response.Stops = append(response.Stops, &enrichv1.WorkStop{Scope: workScopesOut[stop.Scope], Name: stop.Name, Reason: stop.Reason, Until: timeOf(stop.Until), Since: timeOf(stop.At)})
 		}
@@ -140,6 +140,9 @@ func (l *leadAdminService) ListStuck(ctx context.Context, message *enrichv1.List
 // ResetLead takes a lead from its worker.
 func (l *leadAdminService) ResetLead(ctx context.Context, message *enrichv1.ResetLeadRequest) (*enrichv1.ResetLeadResponse, error) {
 	return withLeads(ctx, l.server, message, func(leads *Leads) (*enrichv1.ResetLeadResponse, error) {
+		if _, err := leads.Store.Lead(ctx, message.GetId()); err != nil {
+			return nil, err
+		}
 		return &enrichv1.ResetLeadResponse{}, leads.Engine.Reset(ctx, message.GetId())
 	})
 }

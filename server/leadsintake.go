@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -43,9 +42,15 @@ func (l *Leads) receive(ctx context.Context, account enrich.Account, body []byte
 	case err != nil:
 		return nil, err
 	}
-	if err := allowed(account, jobs.Lead{Email: "event", Lane: enrich.Interactive}); err != nil {
-		l.Event(enrich.AsError(err).Reason)
-		return nil, err
+	event.Purpose = l.EventPurpose
+	if err := allowed(account, jobs.Lead{Email: "event", Lane: enrich.Interactive, Want: ledger.Want{Purpose: event.Purpose}}); err != nil {
+		denied := *enrich.AsError(err)
+		if denied.Field == "purpose" { // which no sender of an event can name
+			denied.Kind, denied.Field, denied.Reason = enrich.Denied, "", "event_purpose"
+			denied.Message = "events of this account are not accepted: intake.event_purpose names none of its purposes"
+		}
+		l.Event(denied.Reason)
+		return nil, &denied
 	}
 	result, err := event.Accept(ctx, l.Store, l.Engine, account)
 	switch {
@@ -195,19 +200,12 @@ func badParameter(field, text string) error {
 	return &enrich.Error{Kind: enrich.Invalid, Field: field, Reason: "query", Offset: -1, Message: text}
 }
 
-// spooled is a file that is gone once it is closed.
-type spooled struct{ *os.File }
-
-// Close removes the file.
-func (f spooled) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
-
 // spool puts a body aside. Each part has the body timeout to arrive.
 func (s *Server) spool(w http.ResponseWriter, r *http.Request, most int64) (_ *spooled, err error) {
-	created, err := os.CreateTemp("", "enrichd-import-")
+	file, err := newSpooled()
 	if err != nil {
-		return nil, fmt.Errorf("import: %w", err)
+		return nil, err
 	}
-	file := &spooled{created}
 	defer func() {
 		if err != nil {
 			_ = file.Close()
@@ -229,8 +227,7 @@ func (s *Server) spool(w http.ResponseWriter, r *http.Request, most int64) (_ *s
 		case err == io.EOF:
 			_ = control.SetReadDeadline(time.Time{})
 			w.Header().Del("Connection")
-			_, err = file.Seek(0, io.SeekStart)
-			return file, err
+			return file.rewound()
 		case err != nil:
 			forgoBody(w)
 			return nil, brokenFile(err)

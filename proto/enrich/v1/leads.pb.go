@@ -1167,6 +1167,86 @@ func (*CancelLeadResponse) Descriptor() ([]byte, []int) {
 	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{13}
 }
 
+type RetryLeadRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryLeadRequest) Reset() {
+	*x = RetryLeadRequest{}
+	mi := &file_enrich_v1_leads_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryLeadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryLeadRequest) ProtoMessage() {}
+
+func (x *RetryLeadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_enrich_v1_leads_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryLeadRequest.ProtoReflect.Descriptor instead.
+func (*RetryLeadRequest) Descriptor() ([]byte, []int) {
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RetryLeadRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type RetryLeadResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryLeadResponse) Reset() {
+	*x = RetryLeadResponse{}
+	mi := &file_enrich_v1_leads_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryLeadResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryLeadResponse) ProtoMessage() {}
+
+func (x *RetryLeadResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_enrich_v1_leads_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryLeadResponse.ProtoReflect.Descriptor instead.
+func (*RetryLeadResponse) Descriptor() ([]byte, []int) {
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{15}
+}
+
 type CreateImportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The file.
@@ -1185,7 +1265,7 @@ type CreateImportRequest struct {
 
 func (x *CreateImportRequest) Reset() {
 	*x = CreateImportRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[14]
+	mi := &file_enrich_v1_leads_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1277,7 @@ func (x *CreateImportRequest) String() string {
 func (*CreateImportRequest) ProtoMessage() {}
 
 func (x *CreateImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[14]
+	mi := &file_enrich_v1_leads_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1290,7 @@ func (x *CreateImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateImportRequest.ProtoReflect.Descriptor instead.
 func (*CreateImportRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{14}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CreateImportRequest) GetContent() []byte {
@@ -1248,6 +1328,61 @@ func (x *CreateImportRequest) GetPurpose() string {
 	return ""
 }
 
+type UploadImportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How the file is read: in the first message alone. Its content comes before
+	// that of the message.
+	Import *CreateImportRequest `protobuf:"bytes,1,opt,name=import,proto3" json:"import,omitempty"`
+	// The next part of the file.
+	Content       []byte `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UploadImportRequest) Reset() {
+	*x = UploadImportRequest{}
+	mi := &file_enrich_v1_leads_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UploadImportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UploadImportRequest) ProtoMessage() {}
+
+func (x *UploadImportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_enrich_v1_leads_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UploadImportRequest.ProtoReflect.Descriptor instead.
+func (*UploadImportRequest) Descriptor() ([]byte, []int) {
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *UploadImportRequest) GetImport() *CreateImportRequest {
+	if x != nil {
+		return x.Import
+	}
+	return nil
+}
+
+func (x *UploadImportRequest) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
 // A file of leads. Its rows are as many as accepted, repeated and refused.
 type Import struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1268,7 +1403,7 @@ type Import struct {
 
 func (x *Import) Reset() {
 	*x = Import{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[15]
+	mi := &file_enrich_v1_leads_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1415,7 @@ func (x *Import) String() string {
 func (*Import) ProtoMessage() {}
 
 func (x *Import) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[15]
+	mi := &file_enrich_v1_leads_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1428,7 @@ func (x *Import) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Import.ProtoReflect.Descriptor instead.
 func (*Import) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{15}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Import) GetId() string {
@@ -1354,7 +1489,7 @@ type GetImportRequest struct {
 
 func (x *GetImportRequest) Reset() {
 	*x = GetImportRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[16]
+	mi := &file_enrich_v1_leads_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1366,7 +1501,7 @@ func (x *GetImportRequest) String() string {
 func (*GetImportRequest) ProtoMessage() {}
 
 func (x *GetImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[16]
+	mi := &file_enrich_v1_leads_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1379,7 +1514,7 @@ func (x *GetImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetImportRequest.ProtoReflect.Descriptor instead.
 func (*GetImportRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{16}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetImportRequest) GetId() string {
@@ -1402,7 +1537,7 @@ type ListImportRowsRequest struct {
 
 func (x *ListImportRowsRequest) Reset() {
 	*x = ListImportRowsRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[17]
+	mi := &file_enrich_v1_leads_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1549,7 @@ func (x *ListImportRowsRequest) String() string {
 func (*ListImportRowsRequest) ProtoMessage() {}
 
 func (x *ListImportRowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[17]
+	mi := &file_enrich_v1_leads_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1562,7 @@ func (x *ListImportRowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListImportRowsRequest.ProtoReflect.Descriptor instead.
 func (*ListImportRowsRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{17}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListImportRowsRequest) GetId() string {
@@ -1460,7 +1595,7 @@ type ListImportRowsResponse struct {
 
 func (x *ListImportRowsResponse) Reset() {
 	*x = ListImportRowsResponse{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[18]
+	mi := &file_enrich_v1_leads_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1472,7 +1607,7 @@ func (x *ListImportRowsResponse) String() string {
 func (*ListImportRowsResponse) ProtoMessage() {}
 
 func (x *ListImportRowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[18]
+	mi := &file_enrich_v1_leads_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1485,7 +1620,7 @@ func (x *ListImportRowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListImportRowsResponse.ProtoReflect.Descriptor instead.
 func (*ListImportRowsResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{18}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListImportRowsResponse) GetRows() []*ImportRow {
@@ -1511,7 +1646,7 @@ type ImportRow struct {
 
 func (x *ImportRow) Reset() {
 	*x = ImportRow{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[19]
+	mi := &file_enrich_v1_leads_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +1658,7 @@ func (x *ImportRow) String() string {
 func (*ImportRow) ProtoMessage() {}
 
 func (x *ImportRow) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[19]
+	mi := &file_enrich_v1_leads_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1671,7 @@ func (x *ImportRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRow.ProtoReflect.Descriptor instead.
 func (*ImportRow) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{19}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ImportRow) GetLine() int64 {
@@ -1575,7 +1710,7 @@ type GetWorkRequest struct {
 
 func (x *GetWorkRequest) Reset() {
 	*x = GetWorkRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[20]
+	mi := &file_enrich_v1_leads_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1587,7 +1722,7 @@ func (x *GetWorkRequest) String() string {
 func (*GetWorkRequest) ProtoMessage() {}
 
 func (x *GetWorkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[20]
+	mi := &file_enrich_v1_leads_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1600,7 +1735,7 @@ func (x *GetWorkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWorkRequest.ProtoReflect.Descriptor instead.
 func (*GetWorkRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{20}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{23}
 }
 
 type GetWorkResponse struct {
@@ -1618,7 +1753,7 @@ type GetWorkResponse struct {
 
 func (x *GetWorkResponse) Reset() {
 	*x = GetWorkResponse{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[21]
+	mi := &file_enrich_v1_leads_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1630,7 +1765,7 @@ func (x *GetWorkResponse) String() string {
 func (*GetWorkResponse) ProtoMessage() {}
 
 func (x *GetWorkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[21]
+	mi := &file_enrich_v1_leads_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1643,7 +1778,7 @@ func (x *GetWorkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWorkResponse.ProtoReflect.Descriptor instead.
 func (*GetWorkResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{21}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetWorkResponse) GetLeads() []*LeadCount {
@@ -1687,7 +1822,7 @@ type LeadCount struct {
 
 func (x *LeadCount) Reset() {
 	*x = LeadCount{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[22]
+	mi := &file_enrich_v1_leads_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1699,7 +1834,7 @@ func (x *LeadCount) String() string {
 func (*LeadCount) ProtoMessage() {}
 
 func (x *LeadCount) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[22]
+	mi := &file_enrich_v1_leads_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1712,7 +1847,7 @@ func (x *LeadCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadCount.ProtoReflect.Descriptor instead.
 func (*LeadCount) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{22}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *LeadCount) GetLane() Lane {
@@ -1756,7 +1891,7 @@ type JobCount struct {
 
 func (x *JobCount) Reset() {
 	*x = JobCount{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[23]
+	mi := &file_enrich_v1_leads_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1768,7 +1903,7 @@ func (x *JobCount) String() string {
 func (*JobCount) ProtoMessage() {}
 
 func (x *JobCount) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[23]
+	mi := &file_enrich_v1_leads_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1781,7 +1916,7 @@ func (x *JobCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobCount.ProtoReflect.Descriptor instead.
 func (*JobCount) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{23}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *JobCount) GetLane() string {
@@ -1821,7 +1956,7 @@ type WorkStop struct {
 
 func (x *WorkStop) Reset() {
 	*x = WorkStop{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[24]
+	mi := &file_enrich_v1_leads_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1833,7 +1968,7 @@ func (x *WorkStop) String() string {
 func (*WorkStop) ProtoMessage() {}
 
 func (x *WorkStop) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[24]
+	mi := &file_enrich_v1_leads_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1846,7 +1981,7 @@ func (x *WorkStop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkStop.ProtoReflect.Descriptor instead.
 func (*WorkStop) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{24}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WorkStop) GetScope() WorkScope {
@@ -1894,7 +2029,7 @@ type PauseWorkRequest struct {
 
 func (x *PauseWorkRequest) Reset() {
 	*x = PauseWorkRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[25]
+	mi := &file_enrich_v1_leads_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1906,7 +2041,7 @@ func (x *PauseWorkRequest) String() string {
 func (*PauseWorkRequest) ProtoMessage() {}
 
 func (x *PauseWorkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[25]
+	mi := &file_enrich_v1_leads_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1919,7 +2054,7 @@ func (x *PauseWorkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseWorkRequest.ProtoReflect.Descriptor instead.
 func (*PauseWorkRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{25}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PauseWorkRequest) GetScope() WorkScope {
@@ -1944,7 +2079,7 @@ type PauseWorkResponse struct {
 
 func (x *PauseWorkResponse) Reset() {
 	*x = PauseWorkResponse{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[26]
+	mi := &file_enrich_v1_leads_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1956,7 +2091,7 @@ func (x *PauseWorkResponse) String() string {
 func (*PauseWorkResponse) ProtoMessage() {}
 
 func (x *PauseWorkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[26]
+	mi := &file_enrich_v1_leads_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,7 +2104,7 @@ func (x *PauseWorkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseWorkResponse.ProtoReflect.Descriptor instead.
 func (*PauseWorkResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{26}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{29}
 }
 
 type ResumeWorkRequest struct {
@@ -1982,7 +2117,7 @@ type ResumeWorkRequest struct {
 
 func (x *ResumeWorkRequest) Reset() {
 	*x = ResumeWorkRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[27]
+	mi := &file_enrich_v1_leads_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1994,7 +2129,7 @@ func (x *ResumeWorkRequest) String() string {
 func (*ResumeWorkRequest) ProtoMessage() {}
 
 func (x *ResumeWorkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[27]
+	mi := &file_enrich_v1_leads_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2007,7 +2142,7 @@ func (x *ResumeWorkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeWorkRequest.ProtoReflect.Descriptor instead.
 func (*ResumeWorkRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{27}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ResumeWorkRequest) GetScope() WorkScope {
@@ -2032,7 +2167,7 @@ type ResumeWorkResponse struct {
 
 func (x *ResumeWorkResponse) Reset() {
 	*x = ResumeWorkResponse{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[28]
+	mi := &file_enrich_v1_leads_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2044,7 +2179,7 @@ func (x *ResumeWorkResponse) String() string {
 func (*ResumeWorkResponse) ProtoMessage() {}
 
 func (x *ResumeWorkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[28]
+	mi := &file_enrich_v1_leads_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2057,7 +2192,7 @@ func (x *ResumeWorkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeWorkResponse.ProtoReflect.Descriptor instead.
 func (*ResumeWorkResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{28}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{31}
 }
 
 type ListJobsRequest struct {
@@ -2073,7 +2208,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[29]
+	mi := &file_enrich_v1_leads_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2220,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[29]
+	mi := &file_enrich_v1_leads_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2233,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{29}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListJobsRequest) GetStates() []string {
@@ -2124,7 +2259,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[30]
+	mi := &file_enrich_v1_leads_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2136,7 +2271,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[30]
+	mi := &file_enrich_v1_leads_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2149,7 +2284,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{30}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -2177,7 +2312,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[31]
+	mi := &file_enrich_v1_leads_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2189,7 +2324,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[31]
+	mi := &file_enrich_v1_leads_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2202,7 +2337,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{31}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Job) GetId() int64 {
@@ -2266,7 +2401,7 @@ type ListStuckRequest struct {
 
 func (x *ListStuckRequest) Reset() {
 	*x = ListStuckRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[32]
+	mi := &file_enrich_v1_leads_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2413,7 @@ func (x *ListStuckRequest) String() string {
 func (*ListStuckRequest) ProtoMessage() {}
 
 func (x *ListStuckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[32]
+	mi := &file_enrich_v1_leads_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2426,7 @@ func (x *ListStuckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStuckRequest.ProtoReflect.Descriptor instead.
 func (*ListStuckRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{32}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListStuckRequest) GetLonger() *durationpb.Duration {
@@ -2317,7 +2452,7 @@ type ListStuckResponse struct {
 
 func (x *ListStuckResponse) Reset() {
 	*x = ListStuckResponse{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[33]
+	mi := &file_enrich_v1_leads_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +2464,7 @@ func (x *ListStuckResponse) String() string {
 func (*ListStuckResponse) ProtoMessage() {}
 
 func (x *ListStuckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[33]
+	mi := &file_enrich_v1_leads_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +2477,7 @@ func (x *ListStuckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStuckResponse.ProtoReflect.Descriptor instead.
 func (*ListStuckResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{33}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListStuckResponse) GetLeads() []*Lead {
@@ -2361,7 +2496,7 @@ type ResetLeadRequest struct {
 
 func (x *ResetLeadRequest) Reset() {
 	*x = ResetLeadRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[34]
+	mi := &file_enrich_v1_leads_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2373,7 +2508,7 @@ func (x *ResetLeadRequest) String() string {
 func (*ResetLeadRequest) ProtoMessage() {}
 
 func (x *ResetLeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[34]
+	mi := &file_enrich_v1_leads_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2386,7 +2521,7 @@ func (x *ResetLeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetLeadRequest.ProtoReflect.Descriptor instead.
 func (*ResetLeadRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{34}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ResetLeadRequest) GetId() string {
@@ -2404,7 +2539,7 @@ type ResetLeadResponse struct {
 
 func (x *ResetLeadResponse) Reset() {
 	*x = ResetLeadResponse{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[35]
+	mi := &file_enrich_v1_leads_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2416,7 +2551,7 @@ func (x *ResetLeadResponse) String() string {
 func (*ResetLeadResponse) ProtoMessage() {}
 
 func (x *ResetLeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[35]
+	mi := &file_enrich_v1_leads_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2429,7 +2564,7 @@ func (x *ResetLeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetLeadResponse.ProtoReflect.Descriptor instead.
 func (*ResetLeadResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{35}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{38}
 }
 
 type CompareLeadRequest struct {
@@ -2441,7 +2576,7 @@ type CompareLeadRequest struct {
 
 func (x *CompareLeadRequest) Reset() {
 	*x = CompareLeadRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[36]
+	mi := &file_enrich_v1_leads_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2453,7 +2588,7 @@ func (x *CompareLeadRequest) String() string {
 func (*CompareLeadRequest) ProtoMessage() {}
 
 func (x *CompareLeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[36]
+	mi := &file_enrich_v1_leads_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2466,7 +2601,7 @@ func (x *CompareLeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompareLeadRequest.ProtoReflect.Descriptor instead.
 func (*CompareLeadRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{36}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *CompareLeadRequest) GetId() string {
@@ -2485,7 +2620,7 @@ type CompareLeadResponse struct {
 
 func (x *CompareLeadResponse) Reset() {
 	*x = CompareLeadResponse{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[37]
+	mi := &file_enrich_v1_leads_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2497,7 +2632,7 @@ func (x *CompareLeadResponse) String() string {
 func (*CompareLeadResponse) ProtoMessage() {}
 
 func (x *CompareLeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[37]
+	mi := &file_enrich_v1_leads_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2510,7 +2645,7 @@ func (x *CompareLeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompareLeadResponse.ProtoReflect.Descriptor instead.
 func (*CompareLeadResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{37}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *CompareLeadResponse) GetAttributes() []*Difference {
@@ -2533,7 +2668,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[38]
+	mi := &file_enrich_v1_leads_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2545,7 +2680,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[38]
+	mi := &file_enrich_v1_leads_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2558,7 +2693,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{38}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Difference) GetAttribute() string {
@@ -2602,7 +2737,7 @@ type DifferenceSide struct {
 
 func (x *DifferenceSide) Reset() {
 	*x = DifferenceSide{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[39]
+	mi := &file_enrich_v1_leads_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2614,7 +2749,7 @@ func (x *DifferenceSide) String() string {
 func (*DifferenceSide) ProtoMessage() {}
 
 func (x *DifferenceSide) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[39]
+	mi := &file_enrich_v1_leads_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2627,7 +2762,7 @@ func (x *DifferenceSide) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DifferenceSide.ProtoReflect.Descriptor instead.
 func (*DifferenceSide) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{39}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DifferenceSide) GetValue() *structpb.Value {
@@ -2678,7 +2813,7 @@ type DeadLetter struct {
 	LastSeen  *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=last_seen,json=lastSeen,proto3" json:"last_seen,omitempty"`
 	// Unset: open.
 	ResolveTime *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=resolve_time,json=resolveTime,proto3" json:"resolve_time,omitempty"`
-	// "replayed", "resolved" or "erased".
+	// "replayed", "resolved", "retried" or "erased".
 	Resolution    string `protobuf:"bytes,18,opt,name=resolution,proto3" json:"resolution,omitempty"`
 	Note          string `protobuf:"bytes,19,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2687,7 +2822,7 @@ type DeadLetter struct {
 
 func (x *DeadLetter) Reset() {
 	*x = DeadLetter{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[40]
+	mi := &file_enrich_v1_leads_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2699,7 +2834,7 @@ func (x *DeadLetter) String() string {
 func (*DeadLetter) ProtoMessage() {}
 
 func (x *DeadLetter) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[40]
+	mi := &file_enrich_v1_leads_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2712,7 +2847,7 @@ func (x *DeadLetter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetter.ProtoReflect.Descriptor instead.
 func (*DeadLetter) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{40}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DeadLetter) GetId() string {
@@ -2868,7 +3003,7 @@ type DeadLetterFilter struct {
 
 func (x *DeadLetterFilter) Reset() {
 	*x = DeadLetterFilter{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[41]
+	mi := &file_enrich_v1_leads_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2880,7 +3015,7 @@ func (x *DeadLetterFilter) String() string {
 func (*DeadLetterFilter) ProtoMessage() {}
 
 func (x *DeadLetterFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[41]
+	mi := &file_enrich_v1_leads_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2893,7 +3028,7 @@ func (x *DeadLetterFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetterFilter.ProtoReflect.Descriptor instead.
 func (*DeadLetterFilter) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{41}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *DeadLetterFilter) GetKind() string {
@@ -2965,7 +3100,7 @@ type ListDeadLettersRequest struct {
 
 func (x *ListDeadLettersRequest) Reset() {
 	*x = ListDeadLettersRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[42]
+	mi := &file_enrich_v1_leads_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2977,7 +3112,7 @@ func (x *ListDeadLettersRequest) String() string {
 func (*ListDeadLettersRequest) ProtoMessage() {}
 
 func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[42]
+	mi := &file_enrich_v1_leads_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2990,7 +3125,7 @@ func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{42}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListDeadLettersRequest) GetFilter() *DeadLetterFilter {
@@ -3027,7 +3162,7 @@ type ListDeadLettersResponse struct {
 
 func (x *ListDeadLettersResponse) Reset() {
 	*x = ListDeadLettersResponse{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[43]
+	mi := &file_enrich_v1_leads_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3039,7 +3174,7 @@ func (x *ListDeadLettersResponse) String() string {
 func (*ListDeadLettersResponse) ProtoMessage() {}
 
 func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[43]
+	mi := &file_enrich_v1_leads_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3052,7 +3187,7 @@ func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{43}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
@@ -3090,7 +3225,7 @@ type DeadLetterCount struct {
 
 func (x *DeadLetterCount) Reset() {
 	*x = DeadLetterCount{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[44]
+	mi := &file_enrich_v1_leads_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3102,7 +3237,7 @@ func (x *DeadLetterCount) String() string {
 func (*DeadLetterCount) ProtoMessage() {}
 
 func (x *DeadLetterCount) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[44]
+	mi := &file_enrich_v1_leads_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3115,7 +3250,7 @@ func (x *DeadLetterCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetterCount.ProtoReflect.Descriptor instead.
 func (*DeadLetterCount) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{44}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *DeadLetterCount) GetKind() string {
@@ -3162,7 +3297,7 @@ type GetDeadLetterRequest struct {
 
 func (x *GetDeadLetterRequest) Reset() {
 	*x = GetDeadLetterRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[45]
+	mi := &file_enrich_v1_leads_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3174,7 +3309,7 @@ func (x *GetDeadLetterRequest) String() string {
 func (*GetDeadLetterRequest) ProtoMessage() {}
 
 func (x *GetDeadLetterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[45]
+	mi := &file_enrich_v1_leads_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3187,7 +3322,7 @@ func (x *GetDeadLetterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDeadLetterRequest.ProtoReflect.Descriptor instead.
 func (*GetDeadLetterRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{45}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *GetDeadLetterRequest) GetId() string {
@@ -3208,7 +3343,7 @@ type ResolveDeadLetterRequest struct {
 
 func (x *ResolveDeadLetterRequest) Reset() {
 	*x = ResolveDeadLetterRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[46]
+	mi := &file_enrich_v1_leads_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3220,7 +3355,7 @@ func (x *ResolveDeadLetterRequest) String() string {
 func (*ResolveDeadLetterRequest) ProtoMessage() {}
 
 func (x *ResolveDeadLetterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[46]
+	mi := &file_enrich_v1_leads_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3233,7 +3368,7 @@ func (x *ResolveDeadLetterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveDeadLetterRequest.ProtoReflect.Descriptor instead.
 func (*ResolveDeadLetterRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{46}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ResolveDeadLetterRequest) GetId() string {
@@ -3258,7 +3393,7 @@ type ResolveDeadLetterResponse struct {
 
 func (x *ResolveDeadLetterResponse) Reset() {
 	*x = ResolveDeadLetterResponse{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[47]
+	mi := &file_enrich_v1_leads_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3270,7 +3405,7 @@ func (x *ResolveDeadLetterResponse) String() string {
 func (*ResolveDeadLetterResponse) ProtoMessage() {}
 
 func (x *ResolveDeadLetterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[47]
+	mi := &file_enrich_v1_leads_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3283,7 +3418,7 @@ func (x *ResolveDeadLetterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveDeadLetterResponse.ProtoReflect.Descriptor instead.
 func (*ResolveDeadLetterResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{47}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{50}
 }
 
 type ReplayDeadLettersRequest struct {
@@ -3305,7 +3440,7 @@ type ReplayDeadLettersRequest struct {
 
 func (x *ReplayDeadLettersRequest) Reset() {
 	*x = ReplayDeadLettersRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[48]
+	mi := &file_enrich_v1_leads_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3317,7 +3452,7 @@ func (x *ReplayDeadLettersRequest) String() string {
 func (*ReplayDeadLettersRequest) ProtoMessage() {}
 
 func (x *ReplayDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[48]
+	mi := &file_enrich_v1_leads_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3330,7 +3465,7 @@ func (x *ReplayDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ReplayDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{48}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ReplayDeadLettersRequest) GetIds() []string {
@@ -3389,7 +3524,7 @@ type ReplayDeadLettersResponse struct {
 
 func (x *ReplayDeadLettersResponse) Reset() {
 	*x = ReplayDeadLettersResponse{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[49]
+	mi := &file_enrich_v1_leads_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3401,7 +3536,7 @@ func (x *ReplayDeadLettersResponse) String() string {
 func (*ReplayDeadLettersResponse) ProtoMessage() {}
 
 func (x *ReplayDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[49]
+	mi := &file_enrich_v1_leads_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3414,7 +3549,7 @@ func (x *ReplayDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ReplayDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{49}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ReplayDeadLettersResponse) GetReplayed() int64 {
@@ -3451,7 +3586,7 @@ type ReplayRefusal struct {
 
 func (x *ReplayRefusal) Reset() {
 	*x = ReplayRefusal{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[50]
+	mi := &file_enrich_v1_leads_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3463,7 +3598,7 @@ func (x *ReplayRefusal) String() string {
 func (*ReplayRefusal) ProtoMessage() {}
 
 func (x *ReplayRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[50]
+	mi := &file_enrich_v1_leads_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3476,7 +3611,7 @@ func (x *ReplayRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayRefusal.ProtoReflect.Descriptor instead.
 func (*ReplayRefusal) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{50}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ReplayRefusal) GetId() string {
@@ -3510,7 +3645,7 @@ type ExportLedgerRequest struct {
 
 func (x *ExportLedgerRequest) Reset() {
 	*x = ExportLedgerRequest{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[51]
+	mi := &file_enrich_v1_leads_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3522,7 +3657,7 @@ func (x *ExportLedgerRequest) String() string {
 func (*ExportLedgerRequest) ProtoMessage() {}
 
 func (x *ExportLedgerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[51]
+	mi := &file_enrich_v1_leads_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3535,7 +3670,7 @@ func (x *ExportLedgerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportLedgerRequest.ProtoReflect.Descriptor instead.
 func (*ExportLedgerRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{51}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ExportLedgerRequest) GetSince() *timestamppb.Timestamp {
@@ -3561,7 +3696,7 @@ type Charge struct {
 
 func (x *Charge) Reset() {
 	*x = Charge{}
-	mi := &file_enrich_v1_leads_proto_msgTypes[52]
+	mi := &file_enrich_v1_leads_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3573,7 +3708,7 @@ func (x *Charge) String() string {
 func (*Charge) ProtoMessage() {}
 
 func (x *Charge) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_leads_proto_msgTypes[52]
+	mi := &file_enrich_v1_leads_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3586,7 +3721,7 @@ func (x *Charge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Charge.ProtoReflect.Descriptor instead.
 func (*Charge) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{52}
+	return file_enrich_v1_leads_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Charge) GetKey() string {
@@ -3711,13 +3846,19 @@ const file_enrich_v1_leads_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\",\n" +
 	"\x11CancelLeadRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x02id\"\x14\n" +
-	"\x12CancelLeadResponse\"\xe5\x01\n" +
+	"\x12CancelLeadResponse\"+\n" +
+	"\x10RetryLeadRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x02id\"\x13\n" +
+	"\x11RetryLeadResponse\"\xe5\x01\n" +
 	"\x13CreateImportRequest\x12\x18\n" +
 	"\acontent\x18\x01 \x01(\fR\acontent\x12 \n" +
 	"\x06column\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x06column\x12-\n" +
 	"\x04lane\x18\x03 \x01(\x0e2\x0f.enrich.v1.LaneB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04lane\x122\n" +
 	"\x06fields\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\x06fields\x12/\n" +
-	"\apurpose\x18\x05 \x01(\tB\x15\xbaH\x12r\x10\x18@2\f^[a-z0-9_]*$R\apurpose\"\xfe\x01\n" +
+	"\apurpose\x18\x05 \x01(\tB\x15\xbaH\x12r\x10\x18@2\f^[a-z0-9_]*$R\apurpose\"g\n" +
+	"\x13UploadImportRequest\x126\n" +
+	"\x06import\x18\x01 \x01(\v2\x1e.enrich.v1.CreateImportRequestR\x06import\x12\x18\n" +
+	"\acontent\x18\x02 \x01(\fR\acontent\"\xfe\x01\n" +
 	"\x06Import\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\tR\aaccount\x12\x1a\n" +
@@ -3912,7 +4053,7 @@ const file_enrich_v1_leads_proto_rawDesc = "" +
 	"\x0eWORK_SCOPE_ALL\x10\x01\x12\x13\n" +
 	"\x0fWORK_SCOPE_LANE\x10\x02\x12\x16\n" +
 	"\x12WORK_SCOPE_ACCOUNT\x10\x03\x12\x13\n" +
-	"\x0fWORK_SCOPE_SINK\x10\x042\x94\x06\n" +
+	"\x0fWORK_SCOPE_SINK\x10\x042\xc2\a\n" +
 	"\vLeadService\x12S\n" +
 	"\x06Submit\x12\x18.enrich.v1.SubmitRequest\x1a\x19.enrich.v1.SubmitResponse\"\x14\x82\xd3\xe4\x93\x02\x0e:\x01*\"\t/v1/leads\x12f\n" +
 	"\fReceiveEvent\x12\x1e.enrich.v1.ReceiveEventRequest\x1a\x1f.enrich.v1.ReceiveEventResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
@@ -3920,8 +4061,10 @@ const file_enrich_v1_leads_proto_rawDesc = "" +
 	"\aGetLead\x12\x19.enrich.v1.GetLeadRequest\x1a\x0f.enrich.v1.Lead\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/leads/{id}\x12a\n" +
 	"\tListLeads\x12\x1b.enrich.v1.ListLeadsRequest\x1a\x1c.enrich.v1.ListLeadsResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/leads:list\x12k\n" +
 	"\n" +
-	"CancelLead\x12\x1c.enrich.v1.CancelLeadRequest\x1a\x1d.enrich.v1.CancelLeadResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/leads/{id}:cancel\x12Y\n" +
-	"\fCreateImport\x12\x1e.enrich.v1.CreateImportRequest\x1a\x11.enrich.v1.Import\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/imports\x12U\n" +
+	"CancelLead\x12\x1c.enrich.v1.CancelLeadRequest\x1a\x1d.enrich.v1.CancelLeadResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/leads/{id}:cancel\x12g\n" +
+	"\tRetryLead\x12\x1b.enrich.v1.RetryLeadRequest\x1a\x1c.enrich.v1.RetryLeadResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/leads/{id}:retry\x12Y\n" +
+	"\fCreateImport\x12\x1e.enrich.v1.CreateImportRequest\x1a\x11.enrich.v1.Import\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/imports\x12C\n" +
+	"\fUploadImport\x12\x1e.enrich.v1.UploadImportRequest\x1a\x11.enrich.v1.Import(\x01\x12U\n" +
 	"\tGetImport\x12\x1b.enrich.v1.GetImportRequest\x1a\x11.enrich.v1.Import\"\x18\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/imports/{id}\x12w\n" +
 	"\x0eListImportRows\x12 .enrich.v1.ListImportRowsRequest\x1a!.enrich.v1.ListImportRowsResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/imports/{id}:rows2\xa0\n" +
 	"\n" +
@@ -3954,7 +4097,7 @@ func file_enrich_v1_leads_proto_rawDescGZIP() []byte {
 }
 
 var file_enrich_v1_leads_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_enrich_v1_leads_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_enrich_v1_leads_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
 var file_enrich_v1_leads_proto_goTypes = []any{
 	(LeadState)(0),                    // 0: enrich.v1.LeadState
 	(WorkScope)(0),                    // 1: enrich.v1.WorkScope
@@ -3972,168 +4115,176 @@ var file_enrich_v1_leads_proto_goTypes = []any{
 	(*ListLeadsResponse)(nil),         // 13: enrich.v1.ListLeadsResponse
 	(*CancelLeadRequest)(nil),         // 14: enrich.v1.CancelLeadRequest
 	(*CancelLeadResponse)(nil),        // 15: enrich.v1.CancelLeadResponse
-	(*CreateImportRequest)(nil),       // 16: enrich.v1.CreateImportRequest
-	(*Import)(nil),                    // 17: enrich.v1.Import
-	(*GetImportRequest)(nil),          // 18: enrich.v1.GetImportRequest
-	(*ListImportRowsRequest)(nil),     // 19: enrich.v1.ListImportRowsRequest
-	(*ListImportRowsResponse)(nil),    // 20: enrich.v1.ListImportRowsResponse
-	(*ImportRow)(nil),                 // 21: enrich.v1.ImportRow
-	(*GetWorkRequest)(nil),            // 22: enrich.v1.GetWorkRequest
-	(*GetWorkResponse)(nil),           // 23: enrich.v1.GetWorkResponse
-	(*LeadCount)(nil),                 // 24: enrich.v1.LeadCount
-	(*JobCount)(nil),                  // 25: enrich.v1.JobCount
-	(*WorkStop)(nil),                  // 26: enrich.v1.WorkStop
-	(*PauseWorkRequest)(nil),          // 27: enrich.v1.PauseWorkRequest
-	(*PauseWorkResponse)(nil),         // 28: enrich.v1.PauseWorkResponse
-	(*ResumeWorkRequest)(nil),         // 29: enrich.v1.ResumeWorkRequest
-	(*ResumeWorkResponse)(nil),        // 30: enrich.v1.ResumeWorkResponse
-	(*ListJobsRequest)(nil),           // 31: enrich.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),          // 32: enrich.v1.ListJobsResponse
-	(*Job)(nil),                       // 33: enrich.v1.Job
-	(*ListStuckRequest)(nil),          // 34: enrich.v1.ListStuckRequest
-	(*ListStuckResponse)(nil),         // 35: enrich.v1.ListStuckResponse
-	(*ResetLeadRequest)(nil),          // 36: enrich.v1.ResetLeadRequest
-	(*ResetLeadResponse)(nil),         // 37: enrich.v1.ResetLeadResponse
-	(*CompareLeadRequest)(nil),        // 38: enrich.v1.CompareLeadRequest
-	(*CompareLeadResponse)(nil),       // 39: enrich.v1.CompareLeadResponse
-	(*Difference)(nil),                // 40: enrich.v1.Difference
-	(*DifferenceSide)(nil),            // 41: enrich.v1.DifferenceSide
-	(*DeadLetter)(nil),                // 42: enrich.v1.DeadLetter
-	(*DeadLetterFilter)(nil),          // 43: enrich.v1.DeadLetterFilter
-	(*ListDeadLettersRequest)(nil),    // 44: enrich.v1.ListDeadLettersRequest
-	(*ListDeadLettersResponse)(nil),   // 45: enrich.v1.ListDeadLettersResponse
-	(*DeadLetterCount)(nil),           // 46: enrich.v1.DeadLetterCount
-	(*GetDeadLetterRequest)(nil),      // 47: enrich.v1.GetDeadLetterRequest
-	(*ResolveDeadLetterRequest)(nil),  // 48: enrich.v1.ResolveDeadLetterRequest
-	(*ResolveDeadLetterResponse)(nil), // 49: enrich.v1.ResolveDeadLetterResponse
-	(*ReplayDeadLettersRequest)(nil),  // 50: enrich.v1.ReplayDeadLettersRequest
-	(*ReplayDeadLettersResponse)(nil), // 51: enrich.v1.ReplayDeadLettersResponse
-	(*ReplayRefusal)(nil),             // 52: enrich.v1.ReplayRefusal
-	(*ExportLedgerRequest)(nil),       // 53: enrich.v1.ExportLedgerRequest
-	(*Charge)(nil),                    // 54: enrich.v1.Charge
-	(*fieldmaskpb.FieldMask)(nil),     // 55: google.protobuf.FieldMask
-	(Lane)(0),                         // 56: enrich.v1.Lane
-	(*durationpb.Duration)(nil),       // 57: google.protobuf.Duration
-	(*Consent)(nil),                   // 58: enrich.v1.Consent
-	(*structpb.Struct)(nil),           // 59: google.protobuf.Struct
-	(*status.Status)(nil),             // 60: google.rpc.Status
-	(*timestamppb.Timestamp)(nil),     // 61: google.protobuf.Timestamp
-	(*EnrichResponse)(nil),            // 62: enrich.v1.EnrichResponse
-	(*structpb.Value)(nil),            // 63: google.protobuf.Value
-	(*Attempt)(nil),                   // 64: enrich.v1.Attempt
+	(*RetryLeadRequest)(nil),          // 16: enrich.v1.RetryLeadRequest
+	(*RetryLeadResponse)(nil),         // 17: enrich.v1.RetryLeadResponse
+	(*CreateImportRequest)(nil),       // 18: enrich.v1.CreateImportRequest
+	(*UploadImportRequest)(nil),       // 19: enrich.v1.UploadImportRequest
+	(*Import)(nil),                    // 20: enrich.v1.Import
+	(*GetImportRequest)(nil),          // 21: enrich.v1.GetImportRequest
+	(*ListImportRowsRequest)(nil),     // 22: enrich.v1.ListImportRowsRequest
+	(*ListImportRowsResponse)(nil),    // 23: enrich.v1.ListImportRowsResponse
+	(*ImportRow)(nil),                 // 24: enrich.v1.ImportRow
+	(*GetWorkRequest)(nil),            // 25: enrich.v1.GetWorkRequest
+	(*GetWorkResponse)(nil),           // 26: enrich.v1.GetWorkResponse
+	(*LeadCount)(nil),                 // 27: enrich.v1.LeadCount
+	(*JobCount)(nil),                  // 28: enrich.v1.JobCount
+	(*WorkStop)(nil),                  // 29: enrich.v1.WorkStop
+	(*PauseWorkRequest)(nil),          // 30: enrich.v1.PauseWorkRequest
+	(*PauseWorkResponse)(nil),         // 31: enrich.v1.PauseWorkResponse
+	(*ResumeWorkRequest)(nil),         // 32: enrich.v1.ResumeWorkRequest
+	(*ResumeWorkResponse)(nil),        // 33: enrich.v1.ResumeWorkResponse
+	(*ListJobsRequest)(nil),           // 34: enrich.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),          // 35: enrich.v1.ListJobsResponse
+	(*Job)(nil),                       // 36: enrich.v1.Job
+	(*ListStuckRequest)(nil),          // 37: enrich.v1.ListStuckRequest
+	(*ListStuckResponse)(nil),         // 38: enrich.v1.ListStuckResponse
+	(*ResetLeadRequest)(nil),          // 39: enrich.v1.ResetLeadRequest
+	(*ResetLeadResponse)(nil),         // 40: enrich.v1.ResetLeadResponse
+	(*CompareLeadRequest)(nil),        // 41: enrich.v1.CompareLeadRequest
+	(*CompareLeadResponse)(nil),       // 42: enrich.v1.CompareLeadResponse
+	(*Difference)(nil),                // 43: enrich.v1.Difference
+	(*DifferenceSide)(nil),            // 44: enrich.v1.DifferenceSide
+	(*DeadLetter)(nil),                // 45: enrich.v1.DeadLetter
+	(*DeadLetterFilter)(nil),          // 46: enrich.v1.DeadLetterFilter
+	(*ListDeadLettersRequest)(nil),    // 47: enrich.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil),   // 48: enrich.v1.ListDeadLettersResponse
+	(*DeadLetterCount)(nil),           // 49: enrich.v1.DeadLetterCount
+	(*GetDeadLetterRequest)(nil),      // 50: enrich.v1.GetDeadLetterRequest
+	(*ResolveDeadLetterRequest)(nil),  // 51: enrich.v1.ResolveDeadLetterRequest
+	(*ResolveDeadLetterResponse)(nil), // 52: enrich.v1.ResolveDeadLetterResponse
+	(*ReplayDeadLettersRequest)(nil),  // 53: enrich.v1.ReplayDeadLettersRequest
+	(*ReplayDeadLettersResponse)(nil), // 54: enrich.v1.ReplayDeadLettersResponse
+	(*ReplayRefusal)(nil),             // 55: enrich.v1.ReplayRefusal
+	(*ExportLedgerRequest)(nil),       // 56: enrich.v1.ExportLedgerRequest
+	(*Charge)(nil),                    // 57: enrich.v1.Charge
+	(*fieldmaskpb.FieldMask)(nil),     // 58: google.protobuf.FieldMask
+	(Lane)(0),                         // 59: enrich.v1.Lane
+	(*durationpb.Duration)(nil),       // 60: google.protobuf.Duration
+	(*Consent)(nil),                   // 61: enrich.v1.Consent
+	(*structpb.Struct)(nil),           // 62: google.protobuf.Struct
+	(*status.Status)(nil),             // 63: google.rpc.Status
+	(*timestamppb.Timestamp)(nil),     // 64: google.protobuf.Timestamp
+	(*EnrichResponse)(nil),            // 65: enrich.v1.EnrichResponse
+	(*structpb.Value)(nil),            // 66: google.protobuf.Value
+	(*Attempt)(nil),                   // 67: enrich.v1.Attempt
 }
 var file_enrich_v1_leads_proto_depIdxs = []int32{
-	55, // 0: enrich.v1.NewLead.fields:type_name -> google.protobuf.FieldMask
-	56, // 1: enrich.v1.NewLead.lane:type_name -> enrich.v1.Lane
-	57, // 2: enrich.v1.NewLead.budget:type_name -> google.protobuf.Duration
-	57, // 3: enrich.v1.NewLead.max_age:type_name -> google.protobuf.Duration
-	58, // 4: enrich.v1.NewLead.consent:type_name -> enrich.v1.Consent
-	59, // 5: enrich.v1.NewLead.contact:type_name -> google.protobuf.Struct
+	58, // 0: enrich.v1.NewLead.fields:type_name -> google.protobuf.FieldMask
+	59, // 1: enrich.v1.NewLead.lane:type_name -> enrich.v1.Lane
+	60, // 2: enrich.v1.NewLead.budget:type_name -> google.protobuf.Duration
+	60, // 3: enrich.v1.NewLead.max_age:type_name -> google.protobuf.Duration
+	61, // 4: enrich.v1.NewLead.consent:type_name -> enrich.v1.Consent
+	62, // 5: enrich.v1.NewLead.contact:type_name -> google.protobuf.Struct
 	2,  // 6: enrich.v1.SubmitRequest.leads:type_name -> enrich.v1.NewLead
 	5,  // 7: enrich.v1.SubmitResponse.results:type_name -> enrich.v1.SubmitResult
 	6,  // 8: enrich.v1.SubmitResult.accepted:type_name -> enrich.v1.Accepted
-	60, // 9: enrich.v1.SubmitResult.error:type_name -> google.rpc.Status
+	63, // 9: enrich.v1.SubmitResult.error:type_name -> google.rpc.Status
 	0,  // 10: enrich.v1.Accepted.state:type_name -> enrich.v1.LeadState
 	6,  // 11: enrich.v1.ReceiveEventResponse.lead:type_name -> enrich.v1.Accepted
 	0,  // 12: enrich.v1.Lead.state:type_name -> enrich.v1.LeadState
-	56, // 13: enrich.v1.Lead.lane:type_name -> enrich.v1.Lane
-	61, // 14: enrich.v1.Lead.accept_time:type_name -> google.protobuf.Timestamp
-	61, // 15: enrich.v1.Lead.deadline:type_name -> google.protobuf.Timestamp
-	61, // 16: enrich.v1.Lead.start_time:type_name -> google.protobuf.Timestamp
-	61, // 17: enrich.v1.Lead.finish_time:type_name -> google.protobuf.Timestamp
-	62, // 18: enrich.v1.Lead.answer:type_name -> enrich.v1.EnrichResponse
+	59, // 13: enrich.v1.Lead.lane:type_name -> enrich.v1.Lane
+	64, // 14: enrich.v1.Lead.accept_time:type_name -> google.protobuf.Timestamp
+	64, // 15: enrich.v1.Lead.deadline:type_name -> google.protobuf.Timestamp
+	64, // 16: enrich.v1.Lead.start_time:type_name -> google.protobuf.Timestamp
+	64, // 17: enrich.v1.Lead.finish_time:type_name -> google.protobuf.Timestamp
+	65, // 18: enrich.v1.Lead.answer:type_name -> enrich.v1.EnrichResponse
 	11, // 19: enrich.v1.Lead.timeline:type_name -> enrich.v1.LeadEvent
-	61, // 20: enrich.v1.LeadEvent.time:type_name -> google.protobuf.Timestamp
-	59, // 21: enrich.v1.LeadEvent.detail:type_name -> google.protobuf.Struct
+	64, // 20: enrich.v1.LeadEvent.time:type_name -> google.protobuf.Timestamp
+	62, // 21: enrich.v1.LeadEvent.detail:type_name -> google.protobuf.Struct
 	0,  // 22: enrich.v1.ListLeadsRequest.states:type_name -> enrich.v1.LeadState
 	10, // 23: enrich.v1.ListLeadsResponse.leads:type_name -> enrich.v1.Lead
-	56, // 24: enrich.v1.CreateImportRequest.lane:type_name -> enrich.v1.Lane
-	55, // 25: enrich.v1.CreateImportRequest.fields:type_name -> google.protobuf.FieldMask
-	61, // 26: enrich.v1.Import.create_time:type_name -> google.protobuf.Timestamp
-	61, // 27: enrich.v1.Import.finish_time:type_name -> google.protobuf.Timestamp
-	21, // 28: enrich.v1.ListImportRowsResponse.rows:type_name -> enrich.v1.ImportRow
-	24, // 29: enrich.v1.GetWorkResponse.leads:type_name -> enrich.v1.LeadCount
-	25, // 30: enrich.v1.GetWorkResponse.jobs:type_name -> enrich.v1.JobCount
-	46, // 31: enrich.v1.GetWorkResponse.dead_letters:type_name -> enrich.v1.DeadLetterCount
-	26, // 32: enrich.v1.GetWorkResponse.stops:type_name -> enrich.v1.WorkStop
-	56, // 33: enrich.v1.LeadCount.lane:type_name -> enrich.v1.Lane
-	0,  // 34: enrich.v1.LeadCount.state:type_name -> enrich.v1.LeadState
-	61, // 35: enrich.v1.LeadCount.oldest:type_name -> google.protobuf.Timestamp
-	1,  // 36: enrich.v1.WorkStop.scope:type_name -> enrich.v1.WorkScope
-	61, // 37: enrich.v1.WorkStop.until:type_name -> google.protobuf.Timestamp
-	61, // 38: enrich.v1.WorkStop.since:type_name -> google.protobuf.Timestamp
-	1,  // 39: enrich.v1.PauseWorkRequest.scope:type_name -> enrich.v1.WorkScope
-	1,  // 40: enrich.v1.ResumeWorkRequest.scope:type_name -> enrich.v1.WorkScope
-	33, // 41: enrich.v1.ListJobsResponse.jobs:type_name -> enrich.v1.Job
-	61, // 42: enrich.v1.Job.ready_time:type_name -> google.protobuf.Timestamp
-	57, // 43: enrich.v1.ListStuckRequest.longer:type_name -> google.protobuf.Duration
-	10, // 44: enrich.v1.ListStuckResponse.leads:type_name -> enrich.v1.Lead
-	40, // 45: enrich.v1.CompareLeadResponse.attributes:type_name -> enrich.v1.Difference
-	41, // 46: enrich.v1.Difference.stored:type_name -> enrich.v1.DifferenceSide
-	41, // 47: enrich.v1.Difference.control:type_name -> enrich.v1.DifferenceSide
-	63, // 48: enrich.v1.DifferenceSide.value:type_name -> google.protobuf.Value
-	56, // 49: enrich.v1.DeadLetter.lane:type_name -> enrich.v1.Lane
-	64, // 50: enrich.v1.DeadLetter.tries:type_name -> enrich.v1.Attempt
-	61, // 51: enrich.v1.DeadLetter.first_seen:type_name -> google.protobuf.Timestamp
-	61, // 52: enrich.v1.DeadLetter.last_seen:type_name -> google.protobuf.Timestamp
-	61, // 53: enrich.v1.DeadLetter.resolve_time:type_name -> google.protobuf.Timestamp
-	56, // 54: enrich.v1.DeadLetterFilter.lane:type_name -> enrich.v1.Lane
-	61, // 55: enrich.v1.DeadLetterFilter.since:type_name -> google.protobuf.Timestamp
-	61, // 56: enrich.v1.DeadLetterFilter.before:type_name -> google.protobuf.Timestamp
-	43, // 57: enrich.v1.ListDeadLettersRequest.filter:type_name -> enrich.v1.DeadLetterFilter
-	42, // 58: enrich.v1.ListDeadLettersResponse.dead_letters:type_name -> enrich.v1.DeadLetter
-	46, // 59: enrich.v1.ListDeadLettersResponse.counts:type_name -> enrich.v1.DeadLetterCount
-	61, // 60: enrich.v1.DeadLetterCount.oldest:type_name -> google.protobuf.Timestamp
-	43, // 61: enrich.v1.ReplayDeadLettersRequest.filter:type_name -> enrich.v1.DeadLetterFilter
-	56, // 62: enrich.v1.ReplayDeadLettersRequest.lane:type_name -> enrich.v1.Lane
-	52, // 63: enrich.v1.ReplayDeadLettersResponse.refusals:type_name -> enrich.v1.ReplayRefusal
-	61, // 64: enrich.v1.ExportLedgerRequest.since:type_name -> google.protobuf.Timestamp
-	61, // 65: enrich.v1.Charge.time:type_name -> google.protobuf.Timestamp
-	3,  // 66: enrich.v1.LeadService.Submit:input_type -> enrich.v1.SubmitRequest
-	7,  // 67: enrich.v1.LeadService.ReceiveEvent:input_type -> enrich.v1.ReceiveEventRequest
-	9,  // 68: enrich.v1.LeadService.GetLead:input_type -> enrich.v1.GetLeadRequest
-	12, // 69: enrich.v1.LeadService.ListLeads:input_type -> enrich.v1.ListLeadsRequest
-	14, // 70: enrich.v1.LeadService.CancelLead:input_type -> enrich.v1.CancelLeadRequest
-	16, // 71: enrich.v1.LeadService.CreateImport:input_type -> enrich.v1.CreateImportRequest
-	18, // 72: enrich.v1.LeadService.GetImport:input_type -> enrich.v1.GetImportRequest
-	19, // 73: enrich.v1.LeadService.ListImportRows:input_type -> enrich.v1.ListImportRowsRequest
-	22, // 74: enrich.v1.LeadAdminService.GetWork:input_type -> enrich.v1.GetWorkRequest
-	27, // 75: enrich.v1.LeadAdminService.PauseWork:input_type -> enrich.v1.PauseWorkRequest
-	29, // 76: enrich.v1.LeadAdminService.ResumeWork:input_type -> enrich.v1.ResumeWorkRequest
-	31, // 77: enrich.v1.LeadAdminService.ListJobs:input_type -> enrich.v1.ListJobsRequest
-	34, // 78: enrich.v1.LeadAdminService.ListStuck:input_type -> enrich.v1.ListStuckRequest
-	36, // 79: enrich.v1.LeadAdminService.ResetLead:input_type -> enrich.v1.ResetLeadRequest
-	38, // 80: enrich.v1.LeadAdminService.CompareLead:input_type -> enrich.v1.CompareLeadRequest
-	44, // 81: enrich.v1.LeadAdminService.ListDeadLetters:input_type -> enrich.v1.ListDeadLettersRequest
-	47, // 82: enrich.v1.LeadAdminService.GetDeadLetter:input_type -> enrich.v1.GetDeadLetterRequest
-	48, // 83: enrich.v1.LeadAdminService.ResolveDeadLetter:input_type -> enrich.v1.ResolveDeadLetterRequest
-	50, // 84: enrich.v1.LeadAdminService.ReplayDeadLetters:input_type -> enrich.v1.ReplayDeadLettersRequest
-	53, // 85: enrich.v1.LeadAdminService.ExportLedger:input_type -> enrich.v1.ExportLedgerRequest
-	4,  // 86: enrich.v1.LeadService.Submit:output_type -> enrich.v1.SubmitResponse
-	8,  // 87: enrich.v1.LeadService.ReceiveEvent:output_type -> enrich.v1.ReceiveEventResponse
-	10, // 88: enrich.v1.LeadService.GetLead:output_type -> enrich.v1.Lead
-	13, // 89: enrich.v1.LeadService.ListLeads:output_type -> enrich.v1.ListLeadsResponse
-	15, // 90: enrich.v1.LeadService.CancelLead:output_type -> enrich.v1.CancelLeadResponse
-	17, // 91: enrich.v1.LeadService.CreateImport:output_type -> enrich.v1.Import
-	17, // 92: enrich.v1.LeadService.GetImport:output_type -> enrich.v1.Import
-	20, // 93: enrich.v1.LeadService.ListImportRows:output_type -> enrich.v1.ListImportRowsResponse
-	23, // 94: enrich.v1.LeadAdminService.GetWork:output_type -> enrich.v1.GetWorkResponse
-	28, // 95: enrich.v1.LeadAdminService.PauseWork:output_type -> enrich.v1.PauseWorkResponse
-	30, // 96: enrich.v1.LeadAdminService.ResumeWork:output_type -> enrich.v1.ResumeWorkResponse
-	32, // 97: enrich.v1.LeadAdminService.ListJobs:output_type -> enrich.v1.ListJobsResponse
-	35, // 98: enrich.v1.LeadAdminService.ListStuck:output_type -> enrich.v1.ListStuckResponse
-	37, // 99: enrich.v1.LeadAdminService.ResetLead:output_type -> enrich.v1.ResetLeadResponse
-	39, // 100: enrich.v1.LeadAdminService.CompareLead:output_type -> enrich.v1.CompareLeadResponse
-	45, // 101: enrich.v1.LeadAdminService.ListDeadLetters:output_type -> enrich.v1.ListDeadLettersResponse
-	42, // 102: enrich.v1.LeadAdminService.GetDeadLetter:output_type -> enrich.v1.DeadLetter
-	49, // 103: enrich.v1.LeadAdminService.ResolveDeadLetter:output_type -> enrich.v1.ResolveDeadLetterResponse
-	51, // 104: enrich.v1.LeadAdminService.ReplayDeadLetters:output_type -> enrich.v1.ReplayDeadLettersResponse
-	54, // 105: enrich.v1.LeadAdminService.ExportLedger:output_type -> enrich.v1.Charge
-	86, // [86:106] is the sub-list for method output_type
-	66, // [66:86] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	59, // 24: enrich.v1.CreateImportRequest.lane:type_name -> enrich.v1.Lane
+	58, // 25: enrich.v1.CreateImportRequest.fields:type_name -> google.protobuf.FieldMask
+	18, // 26: enrich.v1.UploadImportRequest.import:type_name -> enrich.v1.CreateImportRequest
+	64, // 27: enrich.v1.Import.create_time:type_name -> google.protobuf.Timestamp
+	64, // 28: enrich.v1.Import.finish_time:type_name -> google.protobuf.Timestamp
+	24, // 29: enrich.v1.ListImportRowsResponse.rows:type_name -> enrich.v1.ImportRow
+	27, // 30: enrich.v1.GetWorkResponse.leads:type_name -> enrich.v1.LeadCount
+	28, // 31: enrich.v1.GetWorkResponse.jobs:type_name -> enrich.v1.JobCount
+	49, // 32: enrich.v1.GetWorkResponse.dead_letters:type_name -> enrich.v1.DeadLetterCount
+	29, // 33: enrich.v1.GetWorkResponse.stops:type_name -> enrich.v1.WorkStop
+	59, // 34: enrich.v1.LeadCount.lane:type_name -> enrich.v1.Lane
+	0,  // 35: enrich.v1.LeadCount.state:type_name -> enrich.v1.LeadState
+	64, // 36: enrich.v1.LeadCount.oldest:type_name -> google.protobuf.Timestamp
+	1,  // 37: enrich.v1.WorkStop.scope:type_name -> enrich.v1.WorkScope
+	64, // 38: enrich.v1.WorkStop.until:type_name -> google.protobuf.Timestamp
+	64, // 39: enrich.v1.WorkStop.since:type_name -> google.protobuf.Timestamp
+	1,  // 40: enrich.v1.PauseWorkRequest.scope:type_name -> enrich.v1.WorkScope
+	1,  // 41: enrich.v1.ResumeWorkRequest.scope:type_name -> enrich.v1.WorkScope
+	36, // 42: enrich.v1.ListJobsResponse.jobs:type_name -> enrich.v1.Job
+	64, // 43: enrich.v1.Job.ready_time:type_name -> google.protobuf.Timestamp
+	60, // 44: enrich.v1.ListStuckRequest.longer:type_name -> google.protobuf.Duration
+	10, // 45: enrich.v1.ListStuckResponse.leads:type_name -> enrich.v1.Lead
+	43, // 46: enrich.v1.CompareLeadResponse.attributes:type_name -> enrich.v1.Difference
+	44, // 47: enrich.v1.Difference.stored:type_name -> enrich.v1.DifferenceSide
+	44, // 48: enrich.v1.Difference.control:type_name -> enrich.v1.DifferenceSide
+	66, // 49: enrich.v1.DifferenceSide.value:type_name -> google.protobuf.Value
+	59, // 50: enrich.v1.DeadLetter.lane:type_name -> enrich.v1.Lane
+	67, // 51: enrich.v1.DeadLetter.tries:type_name -> enrich.v1.Attempt
+	64, // 52: enrich.v1.DeadLetter.first_seen:type_name -> google.protobuf.Timestamp
+	64, // 53: enrich.v1.DeadLetter.last_seen:type_name -> google.protobuf.Timestamp
+	64, // 54: enrich.v1.DeadLetter.resolve_time:type_name -> google.protobuf.Timestamp
+	59, // 55: enrich.v1.DeadLetterFilter.lane:type_name -> enrich.v1.Lane
+	64, // 56: enrich.v1.DeadLetterFilter.since:type_name -> google.protobuf.Timestamp
+	64, // 57: enrich.v1.DeadLetterFilter.before:type_name -> google.protobuf.Timestamp
+	46, // 58: enrich.v1.ListDeadLettersRequest.filter:type_name -> enrich.v1.DeadLetterFilter
+	45, // 59: enrich.v1.ListDeadLettersResponse.dead_letters:type_name -> enrich.v1.DeadLetter
+	49, // 60: enrich.v1.ListDeadLettersResponse.counts:type_name -> enrich.v1.DeadLetterCount
+	64, // 61: enrich.v1.DeadLetterCount.oldest:type_name -> google.protobuf.Timestamp
+	46, // 62: enrich.v1.ReplayDeadLettersRequest.filter:type_name -> enrich.v1.DeadLetterFilter
+	59, // 63: enrich.v1.ReplayDeadLettersRequest.lane:type_name -> enrich.v1.Lane
+	55, // 64: enrich.v1.ReplayDeadLettersResponse.refusals:type_name -> enrich.v1.ReplayRefusal
+	64, // 65: enrich.v1.ExportLedgerRequest.since:type_name -> google.protobuf.Timestamp
+	64, // 66: enrich.v1.Charge.time:type_name -> google.protobuf.Timestamp
+	3,  // 67: enrich.v1.LeadService.Submit:input_type -> enrich.v1.SubmitRequest
+	7,  // 68: enrich.v1.LeadService.ReceiveEvent:input_type -> enrich.v1.ReceiveEventRequest
+	9,  // 69: enrich.v1.LeadService.GetLead:input_type -> enrich.v1.GetLeadRequest
+	12, // 70: enrich.v1.LeadService.ListLeads:input_type -> enrich.v1.ListLeadsRequest
+	14, // 71: enrich.v1.LeadService.CancelLead:input_type -> enrich.v1.CancelLeadRequest
+	16, // 72: enrich.v1.LeadService.RetryLead:input_type -> enrich.v1.RetryLeadRequest
+	18, // 73: enrich.v1.LeadService.CreateImport:input_type -> enrich.v1.CreateImportRequest
+	19, // 74: enrich.v1.LeadService.UploadImport:input_type -> enrich.v1.UploadImportRequest
+	21, // 75: enrich.v1.LeadService.GetImport:input_type -> enrich.v1.GetImportRequest
+	22, // 76: enrich.v1.LeadService.ListImportRows:input_type -> enrich.v1.ListImportRowsRequest
+	25, // 77: enrich.v1.LeadAdminService.GetWork:input_type -> enrich.v1.GetWorkRequest
+	30, // 78: enrich.v1.LeadAdminService.PauseWork:input_type -> enrich.v1.PauseWorkRequest
+	32, // 79: enrich.v1.LeadAdminService.ResumeWork:input_type -> enrich.v1.ResumeWorkRequest
+	34, // 80: enrich.v1.LeadAdminService.ListJobs:input_type -> enrich.v1.ListJobsRequest
+	37, // 81: enrich.v1.LeadAdminService.ListStuck:input_type -> enrich.v1.ListStuckRequest
+	39, // 82: enrich.v1.LeadAdminService.ResetLead:input_type -> enrich.v1.ResetLeadRequest
+	41, // 83: enrich.v1.LeadAdminService.CompareLead:input_type -> enrich.v1.CompareLeadRequest
+	47, // 84: enrich.v1.LeadAdminService.ListDeadLetters:input_type -> enrich.v1.ListDeadLettersRequest
+	50, // 85: enrich.v1.LeadAdminService.GetDeadLetter:input_type -> enrich.v1.GetDeadLetterRequest
+	51, // 86: enrich.v1.LeadAdminService.ResolveDeadLetter:input_type -> enrich.v1.ResolveDeadLetterRequest
+	53, // 87: enrich.v1.LeadAdminService.ReplayDeadLetters:input_type -> enrich.v1.ReplayDeadLettersRequest
+	56, // 88: enrich.v1.LeadAdminService.ExportLedger:input_type -> enrich.v1.ExportLedgerRequest
+	4,  // 89: enrich.v1.LeadService.Submit:output_type -> enrich.v1.SubmitResponse
+	8,  // 90: enrich.v1.LeadService.ReceiveEvent:output_type -> enrich.v1.ReceiveEventResponse
+	10, // 91: enrich.v1.LeadService.GetLead:output_type -> enrich.v1.Lead
+	13, // 92: enrich.v1.LeadService.ListLeads:output_type -> enrich.v1.ListLeadsResponse
+	15, // 93: enrich.v1.LeadService.CancelLead:output_type -> enrich.v1.CancelLeadResponse
+	17, // 94: enrich.v1.LeadService.RetryLead:output_type -> enrich.v1.RetryLeadResponse
+	20, // 95: enrich.v1.LeadService.CreateImport:output_type -> enrich.v1.Import
+	20, // 96: enrich.v1.LeadService.UploadImport:output_type -> enrich.v1.Import
+	20, // 97: enrich.v1.LeadService.GetImport:output_type -> enrich.v1.Import
+	23, // 98: enrich.v1.LeadService.ListImportRows:output_type -> enrich.v1.ListImportRowsResponse
+	26, // 99: enrich.v1.LeadAdminService.GetWork:output_type -> enrich.v1.GetWorkResponse
+	31, // 100: enrich.v1.LeadAdminService.PauseWork:output_type -> enrich.v1.PauseWorkResponse
+	33, // 101: enrich.v1.LeadAdminService.ResumeWork:output_type -> enrich.v1.ResumeWorkResponse
+	35, // 102: enrich.v1.LeadAdminService.ListJobs:output_type -> enrich.v1.ListJobsResponse
+	38, // 103: enrich.v1.LeadAdminService.ListStuck:output_type -> enrich.v1.ListStuckResponse
+	40, // 104: enrich.v1.LeadAdminService.ResetLead:output_type -> enrich.v1.ResetLeadResponse
+	42, // 105: enrich.v1.LeadAdminService.CompareLead:output_type -> enrich.v1.CompareLeadResponse
+	48, // 106: enrich.v1.LeadAdminService.ListDeadLetters:output_type -> enrich.v1.ListDeadLettersResponse
+	45, // 107: enrich.v1.LeadAdminService.GetDeadLetter:output_type -> enrich.v1.DeadLetter
+	52, // 108: enrich.v1.LeadAdminService.ResolveDeadLetter:output_type -> enrich.v1.ResolveDeadLetterResponse
+	54, // 109: enrich.v1.LeadAdminService.ReplayDeadLetters:output_type -> enrich.v1.ReplayDeadLettersResponse
+	57, // 110: enrich.v1.LeadAdminService.ExportLedger:output_type -> enrich.v1.Charge
+	89, // [89:111] is the sub-list for method output_type
+	67, // [67:89] is the sub-list for method input_type
+	67, // [67:67] is the sub-list for extension type_name
+	67, // [67:67] is the sub-list for extension extendee
+	0,  // [0:67] is the sub-list for field type_name
 }
 
 func init() { file_enrich_v1_leads_proto_init() }
@@ -4150,14 +4301,14 @@ func file_enrich_v1_leads_proto_init() {
 		(*SubmitResult_Accepted)(nil),
 		(*SubmitResult_Error)(nil),
 	}
-	file_enrich_v1_leads_proto_msgTypes[52].OneofWrappers = []any{}
+	file_enrich_v1_leads_proto_msgTypes[55].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_enrich_v1_leads_proto_rawDesc), len(file_enrich_v1_leads_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   53,
+			NumMessages:   56,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -24,7 +24,9 @@ const (
 	LeadService_GetLead_FullMethodName        = "/enrich.v1.LeadService/GetLead"
 	LeadService_ListLeads_FullMethodName      = "/enrich.v1.LeadService/ListLeads"
 	LeadService_CancelLead_FullMethodName     = "/enrich.v1.LeadService/CancelLead"
+	LeadService_RetryLead_FullMethodName      = "/enrich.v1.LeadService/RetryLead"
 	LeadService_CreateImport_FullMethodName   = "/enrich.v1.LeadService/CreateImport"
+	LeadService_UploadImport_FullMethodName   = "/enrich.v1.LeadService/UploadImport"
 	LeadService_GetImport_FullMethodName      = "/enrich.v1.LeadService/GetImport"
 	LeadService_ListImportRows_FullMethodName = "/enrich.v1.LeadService/ListImportRows"
 )
@@ -53,11 +55,17 @@ type LeadServiceClient interface {
 	ListLeads(ctx context.Context, in *ListLeadsRequest, opts ...grpc.CallOption) (*ListLeadsResponse, error)
 	// Ends a lead that has not ended. FailedPrecondition: it has.
 	CancelLead(ctx context.Context, in *CancelLeadRequest, opts ...grpc.CallOption) (*CancelLeadResponse, error)
+	// Works a lead again that has ended, with its own key and all its tries. A dead
+	// letter of it is resolved. AlreadyExists: it has not ended.
+	RetryLead(ctx context.Context, in *RetryLeadRequest, opts ...grpc.CallOption) (*RetryLeadResponse, error)
 	// Accepts the leads of a file of CSV or JSON lines. The same file again is the
 	// same import: it does nothing, or goes on where it was interrupted. In REST
 	// the body is the file, of any length up to the configured one, and the URL's
-	// parameters are the other fields; gRPC takes what one message holds.
+	// parameters are the other fields; gRPC takes what one message holds, and a
+	// longer file by UploadImport.
 	CreateImport(ctx context.Context, in *CreateImportRequest, opts ...grpc.CallOption) (*Import, error)
+	// As CreateImport, for a file that comes in parts.
+	UploadImport(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadImportRequest, Import], error)
 	// Returns an import with what became of its rows in numbers.
 	GetImport(ctx context.Context, in *GetImportRequest, opts ...grpc.CallOption) (*Import, error)
 	// Lists what became of the rows of an import, in the order of the file.
@@ -122,6 +130,16 @@ func (c *leadServiceClient) CancelLead(ctx context.Context, in *CancelLeadReques
 	return out, nil
 }
 
+func (c *leadServiceClient) RetryLead(ctx context.Context, in *RetryLeadRequest, opts ...grpc.CallOption) (*RetryLeadResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RetryLeadResponse)
+	err := c.cc.Invoke(ctx, LeadService_RetryLead_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *leadServiceClient) CreateImport(ctx context.Context, in *CreateImportRequest, opts ...grpc.CallOption) (*Import, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Import)
@@ -131,6 +149,19 @@ func (c *leadServiceClient) CreateImport(ctx context.Context, in *CreateImportRe
 	}
 	return out, nil
 }
+
+func (c *leadServiceClient) UploadImport(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadImportRequest, Import], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &LeadService_ServiceDesc.Streams[0], LeadService_UploadImport_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[UploadImportRequest, Import]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type LeadService_UploadImportClient = grpc.ClientStreamingClient[UploadImportRequest, Import]
 
 func (c *leadServiceClient) GetImport(ctx context.Context, in *GetImportRequest, opts ...grpc.CallOption) (*Import, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -176,11 +207,17 @@ type LeadServiceServer interface {
 	ListLeads(context.Context, *ListLeadsRequest) (*ListLeadsResponse, error)
 	// Ends a lead that has not ended. FailedPrecondition: it has.
 	CancelLead(context.Context, *CancelLeadRequest) (*CancelLeadResponse, error)
+	// Works a lead again that has ended, with its own key and all its tries. A dead
+	// letter of it is resolved. AlreadyExists: it has not ended.
+	RetryLead(context.Context, *RetryLeadRequest) (*RetryLeadResponse, error)
 	// Accepts the leads of a file of CSV or JSON lines. The same file again is the
 	// same import: it does nothing, or goes on where it was interrupted. In REST
 	// the body is the file, of any length up to the configured one, and the URL's
-	// parameters are the other fields; gRPC takes what one message holds.
+	// parameters are the other fields; gRPC takes what one message holds, and a
+	// longer file by UploadImport.
 	CreateImport(context.Context, *CreateImportRequest) (*Import, error)
+	// As CreateImport, for a file that comes in parts.
+	UploadImport(grpc.ClientStreamingServer[UploadImportRequest, Import]) error
 	// Returns an import with what became of its rows in numbers.
 	GetImport(context.Context, *GetImportRequest) (*Import, error)
 	// Lists what became of the rows of an import, in the order of the file.
@@ -210,8 +247,14 @@ func (UnimplementedLeadServiceServer) ListLeads(context.Context, *ListLeadsReque
 func (UnimplementedLeadServiceServer) CancelLead(context.Context, *CancelLeadRequest) (*CancelLeadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelLead not implemented")
 }
+func (UnimplementedLeadServiceServer) RetryLead(context.Context, *RetryLeadRequest) (*RetryLeadResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RetryLead not implemented")
+}
 func (UnimplementedLeadServiceServer) CreateImport(context.Context, *CreateImportRequest) (*Import, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateImport not implemented")
+}
+func (UnimplementedLeadServiceServer) UploadImport(grpc.ClientStreamingServer[UploadImportRequest, Import]) error {
+	return status.Error(codes.Unimplemented, "method UploadImport not implemented")
 }
 func (UnimplementedLeadServiceServer) GetImport(context.Context, *GetImportRequest) (*Import, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetImport not implemented")
@@ -330,6 +373,24 @@ func _LeadService_CancelLead_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LeadService_RetryLead_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RetryLeadRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LeadServiceServer).RetryLead(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LeadService_RetryLead_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LeadServiceServer).RetryLead(ctx, req.(*RetryLeadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _LeadService_CreateImport_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CreateImportRequest)
 	if err := dec(in); err != nil {
@@ -347,6 +408,13 @@ func _LeadService_CreateImport_Handler(srv interface{}, ctx context.Context, dec
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _LeadService_UploadImport_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(LeadServiceServer).UploadImport(&grpc.GenericServerStream[UploadImportRequest, Import]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type LeadService_UploadImportServer = grpc.ClientStreamingServer[UploadImportRequest, Import]
 
 func _LeadService_GetImport_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetImportRequest)
@@ -412,6 +480,10 @@ var LeadService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _LeadService_CancelLead_Handler,
 		},
 		{
+			MethodName: "RetryLead",
+			Handler:    _LeadService_RetryLead_Handler,
+		},
+		{
 			MethodName: "CreateImport",
 			Handler:    _LeadService_CreateImport_Handler,
 		},
@@ -424,7 +496,13 @@ var LeadService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _LeadService_ListImportRows_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "UploadImport",
+			Handler:       _LeadService_UploadImport_Handler,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "enrich/v1/leads.proto",
 }
 
