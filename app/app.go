@@ -89,6 +89,9 @@ func (a *App) GRPCAddress() string { return a.server.GRPCAddress() }
 // HTTPAddress is where REST is listened for.
 func (a *App) HTTPAddress() string { return a.server.HTTPAddress() }
 
+// AdminAddress is where metrics are served; empty: nowhere.
+func (a *App) AdminAddress() string { return a.parts.telemetry.AdminAddress() }
+
 // Run answers and works until ctx ends, then stops in order: no new requests,
 // requests and work under way finish, look-ups and late calls end and are
 // remembered, parts are released.
@@ -98,7 +101,10 @@ func (a *App) Run(ctx context.Context) error {
 	ctx, cancelRun := context.WithCancel(ctx)
 	defer cancelRun()
 	err := a.parts.leads.start(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil: // a stop while work is taken up is a stop
+		err = nil
+	case err != nil:
 		cancelRun() // the listeners close
 	}
 	err = errors.Join(err, a.server.Serve(ctx))

@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/enrichd/enrichd/config"
@@ -14,17 +16,25 @@ import (
 	"github.com/enrichd/enrichd/jobs"
 	"github.com/enrichd/enrichd/ledger"
 	"github.com/enrichd/enrichd/privacy"
+	"github.com/enrichd/enrichd/quota"
 	"github.com/enrichd/enrichd/server"
 	"github.com/enrichd/enrichd/sinks"
+	"github.com/enrichd/enrichd/telemetry"
 )
 
 // leads are the parts of accepted work. Without a store they are all nil.
 type leads struct {
 	store   *ledger.Store
 	engine  *jobs.Engine
+	inbox   *deadletter.Inbox
 	sinks   []sinks.Sink
 	started atomic.Bool
-	jobs    jobs.Config
+	log     *slog.Logger
+	counted atomic.Pointer[telemetry.Work] // nil: not, or not lately
+	// beside runs until ended what goes on beside the engine.
+	beside []func(ctx context.Context)
+	ended  sync.WaitGroup
+	end    context.CancelFunc
 }
 
 // leadsPlace is the name of accepted work in the proof of an erasure. Forgetting
@@ -57,7 +67,6 @@ func (p *parts) buildLeads(config config.Config) (err error) {
 	for _, sink := range p.leads.sinks {
 		p.closeWith(sink.Close)
 	}
-	p.leads.jobs = config.Jobs.WithDefaults()
 	p.leads.engine, err = jobs.New(context.Background(), config.Jobs, jobs.Parts{
 		Store:        p.leads.store,
 		Enricher:     enricher{service: p.service, metrics: p.telemetry.Metrics},
@@ -65,9 +74,15 @@ func (p *parts) buildLeads(config config.Config) (err error) {
 		Account:      p.account(len(config.Accounts.List) > 0),
 		Suppressions: p.eraser.Suppressions,
 		Sinks:        p.leads.sinks,
+		Halts:        p.halts,
 		Log:          p.log,
 	})
 	if err != nil {
+		return err
+	}
+	p.leads.inbox = &deadletter.Inbox{Store: p.leads.store, Queue: p.leads.engine, Deadline: config.Jobs.WithDefaults().Deadline}
+	p.leads.log, p.leads.beside = p.log, append(p.leads.beside, p.leads.countOn)
+	if err := p.buildDigest(config.Digest); err != nil {
 		return err
 	}
 	// Before look-ups are stopped, which is last: nothing new comes in any more.
@@ -76,6 +91,24 @@ func (p *parts) buildLeads(config config.Config) (err error) {
 		return int(erased), err
 	}}
 	p.eraser.Places = slices.Insert(p.eraser.Places, len(p.eraser.Places)-1, place)
+	return nil
+}
+
+// buildDigest has the digest of each day sent.
+func (p *parts) buildDigest(config deadletter.Config) error {
+	if !config.Enabled() {
+		return nil
+	}
+	receiver, err := config.Receiver()
+	if err != nil {
+		return fmt.Errorf("digest: %w", err)
+	}
+	p.closeWith(receiver.Close)
+	daily := &deadletter.Daily{Inbox: p.leads.inbox, Config: config, Sent: p.telemetry.Metrics.Digest, Log: p.log,
+		Send: func(ctx context.Context, id string, body []byte) error {
+			return receiver.Deliver(ctx, sinks.Message{ID: id, OperationKey: id, Body: body})
+		}}
+	p.leads.beside = append(p.leads.beside, daily.Run)
 	return nil
 }
 
@@ -106,9 +139,10 @@ func (a *App) leads() (*server.Leads, error) {
 	return &server.Leads{
 		Store:          accepted.store,
 		Engine:         accepted.engine,
-		Inbox:          &deadletter.Inbox{Store: accepted.store, Queue: accepted.engine, Deadline: accepted.jobs.Deadline},
+		Inbox:          accepted.inbox,
 		Importer:       &intake.Importer{Store: accepted.store, Acceptor: accepted.engine},
 		EventSecrets:   secrets,
+		EventPurpose:   taken.EventPurpose,
 		MaxImportBytes: taken.MaxImportBytes,
 		IsAccount:      a.isAccount,
 		IsSink: func(name string) bool {
@@ -125,12 +159,20 @@ func (l *leads) start(ctx context.Context) error {
 			return fmt.Errorf("jobs: %w", err)
 		}
 	}
+	ctx, l.end = context.WithCancel(context.WithoutCancel(ctx))
+	for _, run := range l.beside {
+		l.ended.Go(func() { run(ctx) })
+	}
 	l.started.Store(true)
 	return nil
 }
 
 // stop begins no further work and waits for what is under way.
 func (l *leads) stop(ctx context.Context) error {
+	if l.end != nil {
+		l.end()
+		l.ended.Wait()
+	}
 	if l.engine == nil {
 		return nil
 	}
@@ -145,19 +187,24 @@ func (l *leads) Problems() []string {
 	return nil
 }
 
-// obey has accepted work follow the switches of vendor calls: what no vendor may
-// be asked for waits, and does not fail.
-func (l *leads) obey(ctx context.Context, set enrich.Switch, off bool) error {
-	if l.engine == nil {
-		return nil
+// halts are the switches of vendor calls in the words of accepted work: what no
+// vendor may be asked for waits, and does not fail. What was found is delivered.
+func (p *parts) halts() (stops []ledger.Switch) {
+	for _, stop := range p.quotas.Switches() {
+		halt := ledger.Switch{Reason: "switch", At: stop.Since}
+		if stop.Configured {
+			halt.Reason = "configuration"
+		}
+		switch stop.Scope {
+		case quota.ScopeAccount:
+			halt.Scope, halt.Name = ledger.ScopeAccount, stop.Name
+			stops = append(stops, halt)
+		case quota.ScopeAll:
+			for _, lane := range leadLanes {
+				halt.Scope, halt.Name = ledger.ScopeLane, string(lane)
+				stops = append(stops, halt)
+			}
+		}
 	}
-	scope, follows := map[enrich.SwitchScope]ledger.Scope{enrich.SwitchVendors: ledger.ScopeAll, enrich.SwitchAccount: ledger.ScopeAccount}[set.Scope]
-	switch {
-	case !follows:
-		return nil
-	case off:
-		return l.engine.Pause(ctx, scope, set.Name, "switch")
-	default:
-		return l.engine.Resume(ctx, scope, set.Name)
-	}
+	return stops
 }

@@ -132,9 +132,6 @@ func (o operator) SetSwitch(ctx context.Context, set enrich.Switch, off bool) er
 	if err := o.quotas.Switch(ctx, scopes[set.Scope], set.Name, off, set.Reason); err != nil {
 		return unreached(err)
 	}
-	if err := o.leads.obey(ctx, set, off); err != nil {
-		return unreached(err)
-	}
 	if !off && o.stoppedByConfiguration(set) {
 		return errConfigured
 	}

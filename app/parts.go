@@ -158,6 +158,7 @@ func (p *parts) buildService(config config.Config) error {
 	}
 	p.telemetry.Metrics.Watch(telemetry.Sources{
 		Cache: p.records.Stats, Quota: p.quotas.Snapshot, Routes: p.routes.Health, StateFailures: p.quotas.StateFailures,
+		Work: p.leads.counted.Load,
 	})
 	return nil
 }

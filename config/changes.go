@@ -21,7 +21,7 @@ type Change struct {
 // made of. Everything else is live.
 var afterRestart = []string{
 	"telemetry", "server", "privacy", "idempotency", "email", "cache",
-	"store", "jobs", "intake", "sinks",
+	"store", "jobs", "intake", "sinks", "digest",
 	"quota.state_file", "quota.replicas", "quota.redis", "quota.max_call",
 }
 

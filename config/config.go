@@ -12,6 +12,7 @@ import (
 
 	"github.com/enrichd/enrichd/accounts"
 	"github.com/enrichd/enrichd/cache"
+	"github.com/enrichd/enrichd/deadletter"
 	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/idempotency"
@@ -44,6 +45,7 @@ type Config struct {
 	Jobs        jobs.Config        `yaml:"jobs"`
 	Intake      intake.Config      `yaml:"intake"`
 	Sinks       sinks.Config       `yaml:"sinks"`
+	Digest      deadletter.Config  `yaml:"digest"`
 	Providers   providers.Config   `yaml:"providers"`
 }
 
@@ -78,6 +80,7 @@ func (c Config) problems() (all []Problem) {
 		{"jobs", c.Jobs.Validate()},
 		{"intake", c.Intake.Validate()},
 		{"sinks", c.Sinks.Validate()},
+		{"digest", c.Digest.Validate()},
 		{"providers", providerProblems},
 	} {
 		for _, problem := range part.found {

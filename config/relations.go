@@ -87,5 +87,8 @@ func (c Config) Warnings() (warnings []string) {
 		warnings = append(warnings,
 			"privacy: the suppression list is in memory alone: a restart forgets it, and other replicas do not know it")
 	}
+	if c.Digest.Enabled() && !c.AcceptsLeads() {
+		warnings = append(warnings, "digest: there is no store, so there is nothing to tell of")
+	}
 	return warnings
 }

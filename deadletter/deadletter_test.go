@@ -3,9 +3,7 @@ package deadletter_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -209,41 +207,9 @@ func TestDigestHasALineForEachReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	digest, err := inbox.MakeDigest(t.Context(), time.Now().Add(2*time.Hour), time.Hour, time.Hour)
-	if err != nil || digest == nil || digest.Overdue != 1 || len(digest.Lines) != 2 || !strings.HasPrefix(digest.Lines[0].Text, "2 × unavailable") {
+	if err != nil || digest == nil || len(digest.Lines) != 3 || !strings.HasPrefix(digest.Lines[0].Text, "1 × waiting, oldest since 2") ||
+		!strings.HasPrefix(digest.Lines[1].Text, "2 × unavailable") {
 		t.Errorf("%+v, %v", digest, err)
-	}
-}
-
-func TestDailySendsOneDigestADay(t *testing.T) {
-	inbox, _ := open(t)
-	var sent []string
-	fails := false
-	daily := &deadletter.Daily{Inbox: inbox, At: 8 * time.Hour, Waits: time.Hour, Open: time.Hour, Send: func(_ context.Context, id string, body []byte) error {
-		if sent = append(sent, id); fails {
-			return errors.New("the receiver is away")
-		}
-		if !strings.Contains(string(body), `"unavailable"`) || strings.Contains(string(body), "@") {
-			t.Errorf("sent %s", body)
-		}
-		return nil
-	}}
-	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)
-	step := func(at time.Duration, fail bool) {
-		fails = fail
-		if err := daily.SendDue(t.Context(), day.Add(at)); (err != nil) != fail {
-			t.Errorf("at %s: %v", at, err)
-		}
-	}
-	step(7*time.Hour, false) // nothing to tell
-	bury(t, inbox, "unavailable", "a@lovelace.example")
-	step(7*time.Hour+30*time.Minute, false) // of a day that has been told of
-	step(8*time.Hour, true)
-	step(8*time.Hour+time.Minute, false)
-	step(20*time.Hour, false)
-	step(32*time.Hour, false)
-	first, second := "digest-"+day.Format(time.DateOnly), "digest-"+day.AddDate(0, 0, 1).Format(time.DateOnly)
-	if want := []string{first, first, second}; !slices.Equal(sent, want) {
-		t.Errorf("sent %v, want %v", sent, want)
 	}
 }
 

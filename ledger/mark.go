@@ -29,3 +29,22 @@ func (s *Store) SetMark(ctx context.Context, name, value string) error {
 	}
 	return nil
 }
+
+// ReplaceMark writes a note down if it still says what it did before; "": there
+// was none. It returns whether it did: of many who try with the same note, one.
+func (s *Store) ReplaceMark(ctx context.Context, name, before, value string) (replaced bool, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `INSERT INTO settings (name, value) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE settings.value = $3`, "mark:"+name, value, before)
+		err = oneRow(result, err, ErrTaken)
+		replaced = err == nil
+		if errors.Is(err, ErrTaken) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("ledger: mark: %w", err)
+	}
+	return replaced, nil
+}
