@@ -21,15 +21,15 @@ func (n atOnce) Validate() error {
 	return nil
 }
 
-// asker asks the service about one address.
-type asker func(ctx context.Context, email string) (*enrichv1.EnrichResponse, error)
+// asker asks the service about one lead.
+type asker func(ctx context.Context, lead lead) (*enrichv1.EnrichResponse, error)
 
 // about asks about a lead unless there is nothing to ask.
 func (ask asker) about(ctx context.Context, lead lead) result {
 	start := time.Now()
 	found := result{lead: lead, err: lead.damage}
 	if lead.earlier == nil && lead.damage == nil {
-		found.response, found.err = ask(ctx, lead.email)
+		found.response, found.err = ask(ctx, lead)
 	}
 	found.took = time.Since(start)
 	return found

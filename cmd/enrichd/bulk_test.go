@@ -35,19 +35,19 @@ func TestBulkKeepsOrderAndBoundsWhatIsUnderWay(t *testing.T) {
 				return lead{}, io.EOF
 			}
 			row++
-			return lead{line: row, email: strconv.Itoa(row)}, nil
+			return lead{line: int64(row), email: strconv.Itoa(row)}, nil
 		}
 		var underWay, most atomic.Int32
-		ask := func(_ context.Context, email string) (*enrichv1.EnrichResponse, error) {
+		ask := func(_ context.Context, lead lead) (*enrichv1.EnrichResponse, error) {
 			most.Store(max(most.Load(), underWay.Add(1)))
 			defer underWay.Add(-1)
-			n, _ := strconv.Atoi(email)
+			n, _ := strconv.Atoi(lead.email)
 			time.Sleep(time.Duration(50-n) * time.Millisecond) // the first takes longest
-			return &enrichv1.EnrichResponse{Email: email}, nil
+			return &enrichv1.EnrichResponse{Email: lead.email}, nil
 		}
-		want := 1
+		want := int64(1)
 		err := enrichAll(t.Context(), next, ask, 4, func(r result) error {
-			if r.lead.line != want || r.response.GetEmail() != strconv.Itoa(want) {
+			if r.lead.line != want || r.response.GetEmail() != strconv.FormatInt(want, 10) {
 				t.Errorf("got row %d, want %d", r.lead.line, want)
 			}
 			want++
@@ -62,7 +62,7 @@ func TestBulkKeepsOrderAndBoundsWhatIsUnderWay(t *testing.T) {
 func TestBulkStops(t *testing.T) {
 	broken := errors.New("the disk is full")
 	next := func() (lead, error) { return lead{}, nil }
-	ask := func(context.Context, string) (*enrichv1.EnrichResponse, error) { return nil, nil }
+	ask := func(context.Context, lead) (*enrichv1.EnrichResponse, error) { return nil, nil }
 	if err := enrichAll(t.Context(), next, ask, 4, func(result) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("error = %v, want that of writing", err)
 	}

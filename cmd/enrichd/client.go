@@ -11,7 +11,6 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -23,23 +22,17 @@ import (
 
 // question is what a command asks for every lead.
 type question struct {
-	Fields []string      `help:"What is wanted, as paths: person.title, company, …; all by default." placeholder:"PATH"`
-	Lane   string        `enum:"interactive,standard,bulk" default:"bulk" help:"How urgent it is (${enum})."`
-	Budget time.Duration `default:"0" help:"All the time one answer may take; the service's own by default."`
+	Fields  []string      `help:"What is wanted, as paths: person.title, company, …; all by default." placeholder:"PATH"`
+	Lane    string        `enum:"interactive,standard,bulk" default:"bulk" help:"How urgent it is (${enum})."`
+	Purpose string        `help:"What the data is wanted for, where the account has purposes." placeholder:"NAME"`
+	Budget  time.Duration `default:"0" help:"All the time one answer may take; the service's own by default. With it a file is not handed in."`
 }
 
 // client asks a running service.
 type client struct {
 	connection *grpc.ClientConn
 	service    enrichv1.EnrichServiceClient
-}
-
-func dial(address string) (*client, error) {
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return nil, err
-	}
-	return &client{connection: connection, service: enrichv1.NewEnrichServiceClient(connection)}, nil
+	leads      enrichv1.LeadServiceClient
 }
 
 func (c *client) close() { _ = c.connection.Close() }
@@ -54,27 +47,34 @@ func (c *client) enrich(ctx context.Context, address string, question question, 
 		Subject: &enrichv1.EnrichRequest_Email{Email: address},
 		Lane:    enrichv1.Lane(enrichv1.Lane_value["LANE_"+strings.ToUpper(question.Lane)]),
 	}
+	request.Purpose = question.Purpose
 	if len(question.Fields) > 0 {
 		request.Fields = &fieldmaskpb.FieldMask{Paths: question.Fields}
 	}
 	if question.Budget > 0 {
 		request.Budget = durationpb.New(question.Budget)
 	}
+	return patiently(ctx, patience, func() (*enrichv1.EnrichResponse, error) { return c.service.Enrich(ctx, request) })
+}
+
+// patiently asks again while that can help and the service or its vendors have
+// not been waited for longer than patience.
+func patiently[A any](ctx context.Context, patience time.Duration, ask func() (A, error)) (A, error) {
 	giveUp := time.Now().Add(patience)
 	for unavailable := 0; ; {
-		response, err := c.service.Enrich(ctx, request)
+		answer, err := ask()
 		wait, told := retryDelay(err)
 		if !told && status.Code(err) == codes.Unavailable && unavailable < len(unavailableDelays) {
 			wait, told = unavailableDelays[unavailable], true
 			unavailable++
 		}
 		if err == nil || !told || time.Now().Add(wait).After(giveUp) {
-			return response, err
+			return answer, err
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return answer, ctx.Err()
 		}
 	}
 }
@@ -138,7 +138,7 @@ func explain(err error) string {
 				return fmt.Sprintf("%s (%s)", unreadableWord, class)
 			}
 			if class != "" {
-				return fmt.Sprintf("%s (%s)", info.GetReason(), class)
+				return fmt.Sprintf("%s (%s): %s", info.GetReason(), class, failure.Message())
 			}
 			return info.GetReason() + ": " + failure.Message()
 		}

@@ -139,9 +139,11 @@ type deadlettersResolveCommand struct {
 }
 
 // Run closes it.
-func (c *deadlettersResolveCommand) Run(ctx context.Context) error {
+func (c *deadlettersResolveCommand) Run(ctx context.Context, terminal terminal) error {
 	return c.ask(ctx, func(ctx context.Context, of services) error {
-		_, err := of.admin.ResolveDeadLetter(ctx, &enrichv1.ResolveDeadLetterRequest{Id: c.ID, Note: c.Note})
-		return err
+		if _, err := of.admin.ResolveDeadLetter(ctx, &enrichv1.ResolveDeadLetterRequest{Id: c.ID, Note: c.Note}); err != nil {
+			return err
+		}
+		return c.printDone(terminal.out, "resolved", c.ID)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -35,6 +37,7 @@ type demoCommand struct {
 	Once     bool   `help:"Stop after the table instead of serving on."`
 	GRPC     string `name:"grpc" default:"127.0.0.1:8471" help:"The gRPC address."`
 	HTTP     string `name:"http" default:"127.0.0.1:8470" help:"The REST address."`
+	Admin    string `default:"127.0.0.1:0" help:"The address of metrics; port 0 is a free one."`
 	Parallel atOnce `default:"8" help:"How many leads are under way at once."`
 }
 
@@ -46,7 +49,12 @@ func (c *demoCommand) Run(ctx context.Context, terminal terminal) error {
 	if err != nil {
 		return err
 	}
-	service, err := c.build(address, slog.New(slog.NewTextHandler(terminal.err, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	store, err := os.MkdirTemp("", "enrichd-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(store)
+	service, err := c.build(address, store, slog.New(slog.NewTextHandler(terminal.err, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if err != nil {
 		return err
 	}
@@ -86,13 +94,15 @@ func startDemoVendors(ctx context.Context) (*fakevendor.Server, string, func() e
 	return vendors, "http://" + listener.Addr().String(), serve, nil
 }
 
-// build makes the service of the embedded configuration.
-func (c *demoCommand) build(vendors string, log *slog.Logger) (*app.App, error) {
+// build makes the service of the embedded configuration. What it accepts lies in
+// a folder that the demo leaves no trace of.
+func (c *demoCommand) build(vendors, store string, log *slog.Logger) (*app.App, error) {
 	loaded, err := config.Parse("demo.yaml", bytes.ReplaceAll(demoConfig, []byte(demoVendorsPlace), []byte(vendors)))
 	if err != nil {
 		return nil, err
 	}
-	loaded.Server.GRPC, loaded.Server.HTTP = c.GRPC, c.HTTP
+	loaded.Server.GRPC, loaded.Server.HTTP, loaded.Telemetry.Admin = c.GRPC, c.HTTP, c.Admin
+	loaded.Store.Path = filepath.Join(store, "enrichd.db")
 	service, err := app.New(loaded, app.Options{Log: log})
 	return service, listenHelp(err, `choose other addresses: make demo DEMO="--grpc 127.0.0.1:0 --http 127.0.0.1:0"`)
 }
@@ -103,13 +113,13 @@ func (c *demoCommand) show(ctx context.Context, terminal terminal, service *app.
 	if err != nil {
 		return err
 	}
-	client, err := dial(service.GRPCAddress())
+	client, err := serviceFlags{Server: service.GRPCAddress()}.dial()
 	if err != nil {
 		return err
 	}
 	defer client.close()
-	ask := func(ctx context.Context, email string) (*enrichv1.EnrichResponse, error) {
-		return client.enrich(ctx, email, question{Lane: "bulk"}, time.Minute)
+	ask := func(ctx context.Context, lead lead) (*enrichv1.EnrichResponse, error) {
+		return client.enrich(ctx, lead.email, question{Lane: "bulk"}, time.Minute)
 	}
 	if err := vendors.Reset(fakevendor.Reset{Faults: true}); err != nil { // their schedule begins with the first lead
 		return err
@@ -136,6 +146,9 @@ Serving on. Try, and stop with Ctrl-C:
 
   curl -s http://%[1]s/v1/enrich -d '{"email": "mara.lindqvist@northwind.example"}'
   grpcurl -plaintext -d '{"email": "mara.lindqvist@northwind.example"}' %[2]s enrich.v1.EnrichService/Enrich
+  curl -s http://%[1]s/v1/leads -d '{"leads": [{"email": "mara.lindqvist@northwind.example"}]}'
+  enrichd jobs status --server %[2]s
+  curl -s http://%[4]s/metrics
   curl -s %[3]s/_control/    # the fake vendors: ledger, faults, limits
-`, service.HTTPAddress(), service.GRPCAddress(), vendors)
+`, service.HTTPAddress(), service.GRPCAddress(), vendors, service.AdminAddress())
 }

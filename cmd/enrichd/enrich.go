@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -17,13 +18,14 @@ import (
 
 // enrichCommand enriches with a running service.
 type enrichCommand struct {
+	serviceFlags
 	Addresses []string      `arg:"" optional:"" name:"email" help:"Single addresses, answered as JSON lines."`
-	File      string        `short:"f" help:"A CSV file of leads with a heading row; - for standard input." placeholder:"FILE"`
+	File      string        `short:"f" help:"A file of leads, CSV with a heading row or JSON lines; - for standard input. A service with a store takes it in whole and works it off: the same file again is the same work." placeholder:"FILE"`
 	Column    string        `help:"The heading of the column with the addresses, if it is not a usual one."`
 	Out       string        `short:"o" default:"-" help:"Where the rows with their results go; standard output by default. Of a file that an earlier run wrote, only leads that have no answer yet are asked about." placeholder:"FILE"`
-	Server    string        `default:"127.0.0.1:8471" help:"The service's gRPC address."`
-	Parallel  atOnce        `default:"16" help:"How many leads are under way at once."`
-	Patience  time.Duration `default:"10m" help:"How long one lead may wait for a throttled vendor."`
+	Direct    bool          `help:"Ask about each lead of the file and wait, also a service with a store."`
+	Parallel  atOnce        `default:"16" help:"How many leads are asked about at once."`
+	Patience  time.Duration `default:"10m" help:"How long one lead may wait for a throttled vendor, or to be worked off."`
 	question
 }
 
@@ -32,18 +34,24 @@ func (c *enrichCommand) Run(ctx context.Context, terminal terminal) error {
 	if (c.File == "") == (len(c.Addresses) == 0) {
 		return errors.New("name addresses, or a file with --file")
 	}
-	client, err := dial(c.Server)
+	client, err := c.dial()
 	if err != nil {
 		return err
 	}
 	defer client.close()
-	ask := func(ctx context.Context, email string) (*enrichv1.EnrichResponse, error) {
-		return client.enrich(ctx, email, c.question, c.Patience)
-	}
 	if c.File == "" {
-		return c.enrichAddresses(ctx, terminal, ask)
+		return c.enrichAddresses(ctx, terminal, c.asker(client))
 	}
-	return c.enrichFile(ctx, terminal, ask)
+	return c.enrichFile(ctx, terminal, c.asker(client), func(ctx context.Context, file io.ReadSeeker) (*handedIn, error) {
+		return client.handIn(ctx, file, c.importOptions(), c.Patience)
+	})
+}
+
+// asker asks about leads while it waits.
+func (c *enrichCommand) asker(client *client) asker {
+	return func(ctx context.Context, lead lead) (*enrichv1.EnrichResponse, error) {
+		return client.enrich(ctx, lead.email, c.question, c.Patience)
+	}
 }
 
 func (c *enrichCommand) enrichAddresses(ctx context.Context, terminal terminal, ask asker) error {
@@ -71,17 +79,66 @@ func (c *enrichCommand) enrichAddresses(ctx context.Context, terminal terminal, 
 	return errors.Join(err, someFailed(failed))
 }
 
-func (c *enrichCommand) enrichFile(ctx context.Context, terminal terminal, ask asker) (err error) {
-	in := terminal.in
-	if c.File != "-" {
-		file, err := os.Open(c.File)
-		if err != nil {
-			return err
+// handsIn tells whether a file is given to the service in whole.
+func (c *enrichCommand) handsIn() bool { return !c.Direct && c.Budget == 0 }
+
+// openFile opens the file of leads. To be handed in it is read twice, so one that
+// is no file on a disk is put aside.
+func (c *enrichCommand) openFile(stdin io.Reader) (io.ReadCloser, error) {
+	if c.File == "-" {
+		if !c.handsIn() {
+			return io.NopCloser(stdin), nil
 		}
-		defer file.Close()
-		in = file
+		return putAside(stdin)
 	}
-	leads, err := openLeads(in, c.Column)
+	file, err := os.Open(c.File)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || info.Mode().IsRegular() || info.IsDir() || !c.handsIn() { // reading a folder says what it is
+		return file, nil
+	}
+	defer file.Close()
+	return putAside(file)
+}
+
+// aside is a file that is gone once it is closed.
+type aside struct{ *os.File }
+
+// Close removes the file.
+func (a aside) Close() error { return errors.Join(a.File.Close(), os.Remove(a.Name())) }
+
+// mostAside is the longest input that is put aside: some have no end.
+const mostAside = 1 << 30
+
+func putAside(in io.Reader) (io.ReadCloser, error) {
+	file, err := os.CreateTemp("", "enrichd-leads-")
+	if err != nil {
+		return nil, err
+	}
+	put := aside{file}
+	written, err := io.Copy(put, io.LimitReader(in, mostAside+1))
+	if err == nil && written > mostAside {
+		err = fmt.Errorf("the input is longer than %d bytes: ask about its leads with --direct", mostAside)
+	}
+	if err == nil {
+		_, err = put.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, put.Close())
+	}
+	return put, nil
+}
+
+// enrichFile hands the file in and waits for its leads, or asks about each where
+// the service has no store. The file and its results are looked at first.
+func (c *enrichCommand) enrichFile(ctx context.Context, terminal terminal, ask asker, handIn func(context.Context, io.ReadSeeker) (*handedIn, error)) (err error) {
+	file, err := c.openFile(terminal.in)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	leads, err := openLeads(file, c.Column)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
@@ -90,9 +147,20 @@ func (c *enrichCommand) enrichFile(ctx context.Context, terminal terminal, ask a
 		return err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
+	next := out.resume(leads)
+	if whole, ok := file.(io.ReaderAt); ok && c.handsIn() {
+		handed, err := handIn(ctx, io.NewSectionReader(whole, 0, math.MaxInt64))
+		if err != nil {
+			return err
+		}
+		if handed != nil {
+			fmt.Fprintln(terminal.err, handed)
+			next, ask = handed.find(ctx, next), handed.wait
+		}
+	}
 	progress := newProgress(terminal.err, -1)
 	var rows, withoutAnswer, again int
-	err = enrichAll(ctx, out.resume(leads), ask, c.Parallel, func(r result) error {
+	err = enrichAll(ctx, next, ask, c.Parallel, func(r result) error {
 		cells := r.lead.earlier
 		if cells == nil {
 			cells = append(slices.Clone(r.lead.cells), resultCells(r)...)

@@ -144,7 +144,7 @@ func runExamples(t *testing.T, rest, grpcAddress string) {
 
 func startBusyGRPC(t *testing.T, service string) (address string) {
 	t.Helper()
-	next, err := dial(service)
+	next, err := serviceFlags{Server: service}.dial()
 	if err != nil {
 		t.Fatal(err)
 	}

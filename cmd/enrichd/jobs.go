@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -21,15 +22,15 @@ type jobsCommand struct {
 	Show   jobsShowCommand   `cmd:"" help:"Show a lead: its state, its answer, and what happened to it."`
 	Reset  jobsResetCommand  `cmd:"" help:"Take a lead from its worker and have it worked again."`
 	Cancel jobsCancelCommand `cmd:"" help:"End a lead that has not ended."`
+	Retry  jobsRetryCommand  `cmd:"" help:"Work a lead again that has ended, with all its tries."`
 	Pause  jobsPauseCommand  `cmd:"" help:"Stop some work until it is resumed; what is under way is finished."`
 	Resume jobsResumeCommand `cmd:"" help:"Let work go on."`
 }
 
 // operatorFlags say which service is asked, and how its answer is printed.
 type operatorFlags struct {
-	Server string `default:"127.0.0.1:8471" help:"The service's gRPC address."`
-	Key    string `env:"ENRICHD_API_KEY" help:"The API key, better given as ENRICHD_API_KEY: arguments can be seen by others." placeholder:"KEY"`
-	JSON   bool   `name:"json" help:"Print JSON lines."`
+	serviceFlags
+	JSON bool `name:"json" help:"Print JSON lines."`
 }
 
 // services are a running service's for accepted work.
@@ -40,15 +41,12 @@ type services struct {
 
 // ask calls the service and explains what it refuses.
 func (f operatorFlags) ask(ctx context.Context, do func(context.Context, services) error) error {
-	client, err := dial(f.Server)
+	client, err := f.dial()
 	if err != nil {
 		return err
 	}
 	defer client.close()
-	if f.Key != "" {
-		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+f.Key)
-	}
-	if err := do(ctx, services{enrichv1.NewLeadServiceClient(client.connection), enrichv1.NewLeadAdminServiceClient(client.connection)}); err != nil {
+	if err := do(ctx, services{client.leads, enrichv1.NewLeadAdminServiceClient(client.connection)}); err != nil {
 		return fmt.Errorf("%s", explain(err))
 	}
 	return nil
@@ -79,6 +77,16 @@ func printRows[M proto.Message](out io.Writer, asJSON bool, heading string, mess
 		fmt.Fprintln(table, strings.Join(cells(message), "\t"))
 	}
 	return table.Flush()
+}
+
+// printDone tells what was done to what.
+func (f operatorFlags) printDone(out io.Writer, done string, to ...string) error {
+	what := strings.Join(slices.DeleteFunc(to, func(part string) bool { return part == "" }), " ")
+	if f.JSON {
+		return json.NewEncoder(out).Encode(map[string]string{"done": done, "to": what})
+	}
+	_, err := fmt.Fprintln(out, done, what)
+	return err
 }
 
 // word is the word of an enum's value: done for LEAD_STATE_DONE.
@@ -151,10 +159,12 @@ func (c *jobsShowCommand) Run(ctx context.Context, terminal terminal) error {
 type jobsResetCommand struct{ leadFlags }
 
 // Run resets the lead.
-func (c *jobsResetCommand) Run(ctx context.Context) error {
+func (c *jobsResetCommand) Run(ctx context.Context, terminal terminal) error {
 	return c.ask(ctx, func(ctx context.Context, of services) error {
-		_, err := of.admin.ResetLead(ctx, &enrichv1.ResetLeadRequest{Id: c.ID})
-		return err
+		if _, err := of.admin.ResetLead(ctx, &enrichv1.ResetLeadRequest{Id: c.ID}); err != nil {
+			return err
+		}
+		return c.printDone(terminal.out, "reset", c.ID)
 	})
 }
 
@@ -162,10 +172,25 @@ func (c *jobsResetCommand) Run(ctx context.Context) error {
 type jobsCancelCommand struct{ leadFlags }
 
 // Run cancels the lead.
-func (c *jobsCancelCommand) Run(ctx context.Context) error {
+func (c *jobsCancelCommand) Run(ctx context.Context, terminal terminal) error {
 	return c.ask(ctx, func(ctx context.Context, of services) error {
-		_, err := of.leads.CancelLead(ctx, &enrichv1.CancelLeadRequest{Id: c.ID})
-		return err
+		if _, err := of.leads.CancelLead(ctx, &enrichv1.CancelLeadRequest{Id: c.ID}); err != nil {
+			return err
+		}
+		return c.printDone(terminal.out, "cancelled", c.ID)
+	})
+}
+
+// jobsRetryCommand works a lead again.
+type jobsRetryCommand struct{ leadFlags }
+
+// Run has the lead worked.
+func (c *jobsRetryCommand) Run(ctx context.Context, terminal terminal) error {
+	return c.ask(ctx, func(ctx context.Context, of services) error {
+		if _, err := of.leads.RetryLead(ctx, &enrichv1.RetryLeadRequest{Id: c.ID}); err != nil {
+			return err
+		}
+		return c.printDone(terminal.out, "retried", c.ID)
 	})
 }
 
@@ -184,10 +209,12 @@ func (f workFlags) scope() enrichv1.WorkScope {
 type jobsPauseCommand struct{ workFlags }
 
 // Run pauses it.
-func (c *jobsPauseCommand) Run(ctx context.Context) error {
+func (c *jobsPauseCommand) Run(ctx context.Context, terminal terminal) error {
 	return c.ask(ctx, func(ctx context.Context, of services) error {
-		_, err := of.admin.PauseWork(ctx, &enrichv1.PauseWorkRequest{Scope: c.scope(), Name: c.Name})
-		return err
+		if _, err := of.admin.PauseWork(ctx, &enrichv1.PauseWorkRequest{Scope: c.scope(), Name: c.Name}); err != nil {
+			return err
+		}
+		return c.printDone(terminal.out, "paused", c.Scope, c.Name)
 	})
 }
 
@@ -195,9 +222,11 @@ func (c *jobsPauseCommand) Run(ctx context.Context) error {
 type jobsResumeCommand struct{ workFlags }
 
 // Run resumes it.
-func (c *jobsResumeCommand) Run(ctx context.Context) error {
+func (c *jobsResumeCommand) Run(ctx context.Context, terminal terminal) error {
 	return c.ask(ctx, func(ctx context.Context, of services) error {
-		_, err := of.admin.ResumeWork(ctx, &enrichv1.ResumeWorkRequest{Scope: c.scope(), Name: c.Name})
-		return err
+		if _, err := of.admin.ResumeWork(ctx, &enrichv1.ResumeWorkRequest{Scope: c.scope(), Name: c.Name}); err != nil {
+			return err
+		}
+		return c.printDone(terminal.out, "resumed", c.Scope, c.Name)
 	})
 }

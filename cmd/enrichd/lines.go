@@ -14,22 +14,16 @@ type textLine struct {
 	tooLong bool // text is only the beginning
 }
 
-// lineReader reads lines and can take some back.
+// lineReader reads lines.
 type lineReader struct {
 	reader *bufio.Reader
 	most   int // bytes of a line
 	read   int
-	back   []textLine
 	err    error // why there are no more lines: io.EOF at the end
 }
 
 // next returns the next line; there is none once err is set.
 func (r *lineReader) next() (textLine, bool) {
-	if len(r.back) > 0 {
-		line := r.back[0]
-		r.back = r.back[1:]
-		return line, true
-	}
 	if r.err != nil {
 		return textLine{}, false
 	}
@@ -41,13 +35,6 @@ func (r *lineReader) next() (textLine, bool) {
 	r.read++
 	line.number = r.read
 	return line, true
-}
-
-// unread makes lines the next ones again.
-func (r *lineReader) unread(lines []textLine) {
-	if len(lines) > 0 {
-		r.back = append(lines, r.back...)
-	}
 }
 
 // readLine reads a line of at most that many bytes and cuts its line break off.

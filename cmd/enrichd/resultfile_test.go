@@ -35,13 +35,14 @@ func newBench(t *testing.T, leads string) *bench {
 func (b *bench) run() (said string, err error) {
 	b.t.Helper()
 	b.asked = nil
-	command := enrichCommand{File: "-", Out: b.out, Parallel: 1}
+	command := enrichCommand{File: "-", Out: b.out, Parallel: 1, Direct: true}
 	var progress bytes.Buffer
-	err = command.enrichFile(b.t.Context(), terminal{in: strings.NewReader(b.leads), err: &progress}, func(_ context.Context, address string) (*enrichv1.EnrichResponse, error) {
+	err = command.enrichFile(b.t.Context(), terminal{in: strings.NewReader(b.leads), err: &progress}, func(_ context.Context, lead lead) (*enrichv1.EnrichResponse, error) {
+		address := lead.email
 		b.asked = append(b.asked, address)
 		title := "=cmd()"
 		return &enrichv1.EnrichResponse{Email: address, Outcome: enrichv1.Outcome_OUTCOME_PARTIAL, Person: &enrichv1.Person{Title: &title}}, b.answers[address]
-	})
+	}, nil)
 	return progress.String(), err
 }
 
@@ -151,14 +152,14 @@ func TestAKilledRunLosesNoRow(t *testing.T) {
 func TestAStoppedRunGoesOn(t *testing.T) {
 	b := newBench(t, "name,email\nA,a@acme.example\nB,b@acme.example\nC,c@acme.example\n")
 	ctx, cancel := context.WithCancel(t.Context())
-	command := enrichCommand{File: "-", Out: b.out, Parallel: 1}
-	err := command.enrichFile(ctx, terminal{in: strings.NewReader(b.leads), err: new(bytes.Buffer)}, func(_ context.Context, address string) (*enrichv1.EnrichResponse, error) {
-		if address == "b@acme.example" {
+	command := enrichCommand{File: "-", Out: b.out, Parallel: 1, Direct: true}
+	err := command.enrichFile(ctx, terminal{in: strings.NewReader(b.leads), err: new(bytes.Buffer)}, func(_ context.Context, lead lead) (*enrichv1.EnrichResponse, error) {
+		if lead.email == "b@acme.example" {
 			cancel()
 			return nil, ctx.Err()
 		}
 		return &enrichv1.EnrichResponse{Outcome: enrichv1.Outcome_OUTCOME_COMPLETE}, nil
-	})
+	}, nil)
 	if !errors.Is(err, context.Canceled) || len(b.rows()) != 1 {
 		t.Fatalf("the stopped run: %v, rows %q", err, b.rows())
 	}
