@@ -264,11 +264,26 @@ func (r *remote) acquire(ctx context.Context, t tag, token string, lasts time.Du
 	return leaseAnswer{granted == 1, time.Duration(wait) * time.Millisecond, stored}, nil
 }
 
-// holding renews the lease until it ends or ctx does.
+// holding renews the lease until it ends or ctx does. Most look-ups have ended
+// when it would be renewed for the first time.
 func (r *remote) holding(ctx context.Context, t tag, token string, lasts time.Duration) (release func()) {
 	ended := r.leases.take(t, token)
-	r.running.Go(func() { r.renew(t, token, lasts, ended, ctx.Done()) })
+	r.running.Add(1)
+	renewal := time.AfterFunc(renewAfter(lasts), func() {
+		defer r.running.Done()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		case <-r.closing:
+		default:
+			r.prolong(t, token, lasts)
+			r.renew(t, token, lasts, ended, ctx.Done())
+		}
+	})
 	return sync.OnceFunc(func() {
+		if renewal.Stop() {
+			r.running.Done()
+		}
 		if r.leases.leave(t, token, false) {
 			r.release(ctx, t, token)
 		}
@@ -291,10 +306,13 @@ func (r *remote) hold(t tag, until <-chan struct{}) {
 	})
 }
 
+// renewAfter is how soon a lease is prolonged.
+func renewAfter(lasts time.Duration) time.Duration { return max(lasts/3, time.Millisecond) }
+
 // renew prolongs a lease again and again until it ends, stop is closed or the
 // cache is.
 func (r *remote) renew(t tag, token string, lasts time.Duration, ended, stop <-chan struct{}) {
-	again := time.NewTicker(max(lasts/3, time.Millisecond))
+	again := time.NewTicker(renewAfter(lasts))
 	defer again.Stop()
 	for {
 		select {
