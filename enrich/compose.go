@@ -70,7 +70,7 @@ func (s *Service) compose(q *question) (Answer, error) {
 	answer := Answer{
 		Address:        q.address,
 		Domain:         q.domain,
-		Found:          map[Attribute]Provenance{},
+		Found:          make(map[Attribute]Provenance, len(q.wanted)),
 		Gaps:           map[Attribute]Gap{},
 		IdempotencyKey: q.idempotencyKey,
 	}

@@ -103,7 +103,8 @@ func (f Freshness) KeepUntil(record Record) time.Time {
 }
 
 // Need is an attribute that must be asked for and the providers that may know
-// it, in the listed order, without those that recently did not.
+// it, in the listed order, without those that recently did not. The list is not
+// to be changed.
 type Need struct {
 	Attribute Attribute
 	Sources   []string
@@ -135,6 +136,8 @@ func (f Freshness) need(record Record, a Attribute, sources []string, now time.T
 		}
 		return Need{}, false
 	}
-	open := slices.DeleteFunc(slices.Clone(sources), func(s string) bool { return slices.Contains(passed, s) })
-	return Need{Attribute: a, Sources: open}, true
+	if len(passed) > 0 {
+		sources = slices.DeleteFunc(slices.Clone(sources), func(s string) bool { return slices.Contains(passed, s) })
+	}
+	return Need{Attribute: a, Sources: sources}, true
 }

@@ -40,7 +40,7 @@ type Recalled struct {
 // Finder asks providers for facts.
 type Finder interface {
 	// Sources lists the providers that can supply an attribute to an account,
-	// in the listed order.
+	// in the listed order, not to be changed.
 	Sources(account Account, a Attribute) []string
 	// Included lists those of Sources that supply the attribute without a price
 	// of its own: what has one is bought only for who names it.

@@ -53,7 +53,7 @@ func (s *Service) consider(q *question, h *half) {
 	counts, soon := q.counting(h.found.record), q.soon()
 	missingSoon := s.needs(q, h.part, counts, soon)
 	needs := missingSoon
-	if soon > 0 && len(needs) > 0 { // else nothing is missing now either
+	if soon > 0 && len(needs) > 0 && !counts.IsEmpty() { // else the same is missing now
 		needs = s.needs(q, h.part, counts, 0)
 	}
 	switch {
@@ -181,13 +181,16 @@ func unfailed(needs []Need, found Found) []Need {
 // share of each attribute's life has gone by.
 func (s *Service) needs(q *question, part part, counts Record, soon float64) []Need {
 	var needs []Need
-	for _, attribute := range part.wanted {
+	for i, attribute := range part.wanted {
 		at := q.now
 		if soon > 0 {
 			at = at.Add(time.Duration(soon * float64(q.config.Freshness.freshFor(attribute))))
 		}
 		sources := s.sources(q, part, attribute)
 		if need, missing := q.config.Freshness.need(counts, attribute, sources, at, q.maxAge); missing {
+			if needs == nil { // the rest is likely to be missing too
+				needs = make([]Need, 0, len(part.wanted)-i)
+			}
 			needs = append(needs, need)
 		}
 	}

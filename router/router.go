@@ -94,33 +94,24 @@ func New(parts Parts) (*Router, error) {
 // Sources lists the providers that can supply an attribute to an account, in
 // the listed order of its plan.
 func (r *Router) Sources(account enrich.Account, a enrich.Attribute) []string {
-	return r.sources(account, a, func(enrich.Micros) bool { return true })
+	return r.sources(account, a, func(s suppliers) []string { return s.all })
 }
 
 // Included lists those of Sources that supply the attribute without a price of
 // its own. A caller who names no attributes gets nothing from any other.
 func (r *Router) Included(account enrich.Account, a enrich.Attribute) []string {
-	return r.sources(account, a, func(extra enrich.Micros) bool { return extra == 0 })
+	return r.sources(account, a, func(s suppliers) []string { return s.included })
 }
 
-func (r *Router) sources(account enrich.Account, a enrich.Attribute, at func(extra enrich.Micros) bool) []string {
+func (r *Router) sources(account enrich.Account, a enrich.Attribute, which func(suppliers) []string) []string {
 	if !mayAsk(account.Attributes, a) {
 		return nil
 	}
-	var names []string
-	for _, rt := range r.current.Load().planOf(account).routes {
-		if mayAsk(account.Providers, rt.name) && rt.supplies(a, at) {
-			names = append(names, rt.name)
-		}
+	names := which(r.current.Load().planOf(account).suppliers[a])
+	if account.Providers == nil {
+		return names
 	}
-	return names
-}
-
-func (rt *route) supplies(a enrich.Attribute, at func(extra enrich.Micros) bool) bool {
-	bit, ok := bitOf(a)
-	return ok && slices.ContainsFunc(rt.calls, func(c *call) bool {
-		return c.kind == a.Kind() && c.supplies.has(bit) && at(c.extra[bit])
-	})
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !mayAsk(account.Providers, name) })
 }
 
 // mayAsk tells whether a list of an account, of which nil permits everything,

@@ -23,6 +23,33 @@ type strategy struct {
 	routes        []*route // in the listed order
 	order         Order
 	minConfidence float64
+	suppliers     map[enrich.Attribute]suppliers
+}
+
+// suppliers are the names of the providers that can supply an attribute, in the
+// listed order; those included do so without a price of its own.
+type suppliers struct{ all, included []string }
+
+func suppliersOf(routes []*route) map[enrich.Attribute]suppliers {
+	byAttribute := map[enrich.Attribute]suppliers{}
+	for _, rt := range routes {
+		for a, bit := range attributeBits {
+			supplies := func(free bool) bool {
+				return slices.ContainsFunc(rt.calls, func(c *call) bool {
+					return c.kind == a.Kind() && c.supplies.has(bit) && (!free || c.extra[bit] == 0)
+				})
+			}
+			s := byAttribute[a]
+			if supplies(false) {
+				s.all = append(s.all, rt.name)
+			}
+			if supplies(true) {
+				s.included = append(s.included, rt.name)
+			}
+			byAttribute[a] = s
+		}
+	}
+	return byAttribute
 }
 
 // route is the guarded way to one provider: what it can be asked, and what the
@@ -80,6 +107,7 @@ func (t *table) strategy(plan Plan) *strategy {
 			s.routes[i] = t.route(provider)
 		}
 	}
+	s.suppliers = suppliersOf(s.routes)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -10,6 +11,7 @@ import (
 // learn takes in what the provider stated.
 func (r *ride) learn(reply providers.Reply) {
 	var found, stated set
+	r.facts = slices.Grow(r.facts, len(reply.Facts))
 	for _, fact := range reply.Facts {
 		bit, ok := bitOf(fact.Attribute)
 		if !ok || fact.Attribute.Kind() != r.call.kind {
