@@ -97,7 +97,7 @@ func (a *App) AdminAddress() string { return a.parts.telemetry.AdminAddress() }
 // remembered, parts are released.
 func (a *App) Run(ctx context.Context) error {
 	drainTimeout, providers := a.beginning() // what the listeners were opened with
-	a.log.Info("serving", "grpc", a.GRPCAddress(), "rest", a.HTTPAddress(), "providers", providers)
+	a.log.Info("serving", "grpc", a.GRPCAddress(), "rest", a.HTTPAddress(), "admin", a.parts.telemetry.AdminAddress(), "providers", providers)
 	ctx, cancelRun := context.WithCancel(ctx)
 	defer cancelRun()
 	err := a.parts.leads.start(ctx)

@@ -29,7 +29,7 @@ func fullMemory(ctx context.Context, b *bench) (result, error) {
 	if err := b.takeTurns(ctx, few); err != nil {
 		return result{}, err
 	}
-	before, err := service.Current().Usage()
+	before, err := service.Current().Usage(ctx)
 	if err != nil {
 		return result{}, err
 	}
@@ -51,7 +51,7 @@ func fullMemory(ctx context.Context, b *bench) (result, error) {
 	if err := b.takeTurns(ctx, full); err != nil {
 		return result{}, err
 	}
-	after, err := service.Current().Usage()
+	after, err := service.Current().Usage(ctx)
 	if err != nil {
 		return result{}, err
 	}
@@ -76,7 +76,7 @@ func idleMemory(ctx context.Context, b *bench) (result, error) {
 		return result{}, err
 	}
 	pause(ctx, settle)
-	usage, err := service.Current().Usage()
+	usage, err := service.Current().Usage(ctx)
 	return result{value: mebibytes(usage.RSS), detail: fmt.Sprintf("%d threads, %d open files", usage.Threads, usage.Files)}, err
 }
 
@@ -99,14 +99,14 @@ func memoryBound(ctx context.Context, b *bench) (result, error) {
 		if err := askBetween(ctx, client, leads*(step-1)/steps, leads*step/steps); err != nil {
 			return result{}, err
 		}
-		usage, err := service.Current().Usage()
+		usage, err := service.Current().Usage(ctx)
 		if err != nil {
 			return result{}, err
 		}
 		highest = max(highest, usage.RSS)
 	}
 	pause(ctx, settle)
-	usage, err := service.Current().Usage()
+	usage, err := service.Current().Usage(ctx)
 	return result{
 		value:  ratio(float64(usage.RSS) / room),
 		detail: fmt.Sprintf("%d leads, %s at the end, %s at most, of %s configured", leads, mebibytes(usage.RSS), mebibytes(highest), mebibytes(room)),

@@ -17,8 +17,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // AnyCore leaves a process to the scheduler.
@@ -29,8 +27,8 @@ const AnyCore = -1
 type Process struct {
 	// Name in messages.
 	Name string
-	// GRPC and REST are where it listens, if it said so.
-	GRPC, REST string
+	// GRPC, REST and Admin are where it listens, if it said so.
+	GRPC, REST, Admin string
 
 	command *exec.Cmd
 	ended   chan struct{} // closed when it has ended
@@ -102,13 +100,14 @@ func start(program Program, heard func(line []byte) bool) (*Process, error) {
 func Serve(ctx context.Context, program Program) (*Process, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	serving := make(chan [2]string, 1)
+	type listening struct{ Msg, GRPC, REST, Admin string }
+	serving := make(chan listening, 1)
 	p, err := start(program, func(line []byte) bool {
-		var said struct{ Msg, GRPC, REST string }
+		var said listening
 		if json.Unmarshal(line, &said) != nil || said.Msg != "serving" {
 			return false
 		}
-		serving <- [2]string{said.GRPC, said.REST}
+		serving <- said
 		return true
 	})
 	if err != nil {
@@ -116,7 +115,7 @@ func Serve(ctx context.Context, program Program) (*Process, error) {
 	}
 	select {
 	case at := <-serving:
-		p.GRPC, p.REST = at[0], at[1]
+		p.GRPC, p.REST, p.Admin = at.GRPC, at.REST, at.Admin
 		return p, nil
 	case <-p.ended:
 		return nil, fmt.Errorf("%s did not start:\n%s", p.Name, p.last.text())
@@ -162,49 +161,6 @@ func (p *Process) Stop() {
 	case <-time.After(15 * time.Second):
 		p.Kill()
 	}
-}
-
-// CPU is the processor time that the process has used, with all its threads,
-// in nanoseconds by the kernel's clock of that process.
-func (p *Process) CPU() (time.Duration, error) {
-	// A process's clock has its inverted number in the upper bits and the kind
-	// in the lower three (clock_getcpuclockid(3)).
-	const scheduled = 2
-	var at unix.Timespec
-	if err := unix.ClockGettime(int32(^p.PID()<<3|scheduled), &at); err != nil {
-		return 0, fmt.Errorf("%s: processor time: %w", p.Name, err)
-	}
-	return time.Duration(at.Nano()), nil
-}
-
-// Usage is what a process holds.
-type Usage struct {
-	RSS     int64 `json:"rss"` // bytes
-	Threads int64 `json:"threads"`
-	Files   int64 `json:"files"` // open file descriptors
-}
-
-// Usage reads what the process holds now.
-func (p *Process) Usage() (Usage, error) {
-	folder := filepath.Join("/proc", strconv.Itoa(p.PID()))
-	text, err := os.ReadFile(filepath.Join(folder, "status"))
-	if err != nil {
-		return Usage{}, err
-	}
-	var u Usage
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(line, ":")
-		switch name {
-		case "VmRSS":
-			kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
-			u.RSS = kib << 10
-		case "Threads":
-			u.Threads, _ = strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-		}
-	}
-	files, err := os.ReadDir(filepath.Join(folder, "fd"))
-	u.Files = int64(len(files))
-	return u, err
 }
 
 // lastLines keeps the newest lines of a log for messages.

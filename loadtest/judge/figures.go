@@ -2,7 +2,6 @@ package judge
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,9 +32,7 @@ var meanings = map[string]string{
 	"saved_share":          "the same over what everything would have cost",
 	"redis_trips_per_lead": "round trips to Redis for each question",
 	"rss_peak_mib":         "the most resident memory of one replica",
-	"rss_growth":           "resident memory in the last quarter over that in the second, of the replica that grew most",
-	"files_growth":         "open files in the last quarter less those in the second",
-	"threads_growth":       "threads in the last quarter less those in the second",
+	"growth.*":             "medians of the last quarter over those of the second, of the replica that grew most: memory (resident), goroutines, fds (open files), threads",
 	"cpu_seconds_per_1k":   "processor time of all replicas for 1,000 answers",
 	"wait.*.p50":           "seconds from the intended start to the answer, of one traffic; also p95, p99, max",
 	"failed_share.*":       "errors of one traffic",
@@ -212,39 +209,4 @@ func spread(values []float64) float64 {
 		return 0
 	}
 	return math.Sqrt(squares/float64(len(values)-1)) / mean
-}
-
-// processFigures are what replicas held. Growth is told from ten seconds on.
-func (e Evidence) processFigures(f map[string]float64) {
-	var cpu float64
-	for _, p := range e.Processes {
-		if p.Name == "redis" || len(p.Points) == 0 {
-			continue
-		}
-		for _, point := range p.Points {
-			f["rss_peak_mib"] = max(f["rss_peak_mib"], float64(point.RSS)/(1<<20))
-		}
-		cpu += p.Points[len(p.Points)-1].CPU - p.Points[0].CPU
-		quarter := len(p.Points) / 4
-		if quarter < 3 {
-			continue
-		}
-		early, late := p.Points[quarter:2*quarter], p.Points[3*quarter:]
-		f["rss_growth"] = max(f["rss_growth"], middle(late, func(p ProcessPoint) int64 { return p.RSS })/max(middle(early, func(p ProcessPoint) int64 { return p.RSS }), 1))
-		f["files_growth"] = max(f["files_growth"], middle(late, func(p ProcessPoint) int64 { return p.Files })-middle(early, func(p ProcessPoint) int64 { return p.Files }))
-		f["threads_growth"] = max(f["threads_growth"], middle(late, func(p ProcessPoint) int64 { return p.Threads })-middle(early, func(p ProcessPoint) int64 { return p.Threads }))
-	}
-	if f["answered"] > 0 && cpu > 0 {
-		f["cpu_seconds_per_1k"] = cpu / f["answered"] * 1000
-	}
-}
-
-// middle is the median of what of says about the points.
-func middle(points []ProcessPoint, of func(ProcessPoint) int64) float64 {
-	values := make([]int64, len(points))
-	for i, point := range points {
-		values[i] = of(point)
-	}
-	slices.Sort(values)
-	return float64(values[len(values)/2])
 }

@@ -44,7 +44,7 @@ func madeUp() judge.Evidence {
 	}
 	var held []judge.ProcessPoint
 	for at := range 20 {
-		held = append(held, judge.ProcessPoint{At: at, Usage: fleet.Usage{RSS: int64(50+at/10*50) << 20, Files: 40, Threads: int64(9 + at/15)}, CPU: float64(at) / 10})
+		held = append(held, judge.ProcessPoint{At: at, Usage: fleet.Usage{RSS: int64(50+at/10*50) << 20, Files: 40, Threads: int64(8 + at/15*2), Goroutines: int64(at % 2 * (60 + at/15*30))}, CPU: float64(at) / 10})
 	}
 	return judge.Evidence{
 		Began: began, Length: 20 * time.Second, RedisTrips: 400,
@@ -73,7 +73,7 @@ func TestFiguresOfAMadeUpRun(t *testing.T) {
 		"hit_ratio": 100.0 / 190, "cost_micros": 9_000_000, "cost_per_record": 9_000_000.0 / 190,
 		"saved_micros": 10_000_000, "saved_share": 10.0 / 19,
 		"redis_trips_per_lead": 2, "wait.sales.p95": 0.3,
-		"rss_peak_mib": 100, "rss_growth": 2, "files_growth": 0, "threads_growth": 1, "cpu_seconds_per_1k": 1.9 / 200 * 1000,
+		"rss_peak_mib": 100, "growth.memory": 2, "growth.fds": 1, "growth.threads": 1.25, "growth.goroutines": 1.5, "cpu_seconds_per_1k": 1.9 / 200 * 1000,
 	} {
 		if got, known := r.Figures[name]; !known || math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
 			t.Errorf("%s = %v (known: %t), want %v", name, got, known, want)

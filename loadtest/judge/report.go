@@ -80,6 +80,9 @@ type VendorPoint struct {
 	Quota float64 `json:"quota"`
 }
 
+// Redis is the name of the process that is no replica.
+const Redis = "redis"
+
 // Process is what one process held over time.
 type Process struct {
 	Name   string         `json:"name"`

@@ -64,9 +64,7 @@ func WriteHTML(w io.Writer, r *judge.Report) error {
 	for _, t := range r.Traffic {
 		data.Others = append(data.Others, latencyDrawing(r, t))
 	}
-	if len(r.Processes) > 0 {
-		data.Others = append(data.Others, memoryDrawing(r))
-	}
+	data.Others = append(data.Others, heldDrawings(r)...)
 	return page.Execute(w, data)
 }
 
@@ -167,33 +165,6 @@ func latencyDrawing(r *judge.Report, t judge.Traffic) drawing {
 		Note:   fmt.Sprintf("from the intended start; half within %s, 95 %% within %s, 99 %% within %s", seconds(t.Tally.P50), seconds(t.Tally.P95), seconds(t.Tally.P99)),
 		Legend: []key{{"one", "half"}, {"two", "95 %"}, {"three", "99 %"}},
 		SVG:    template.HTML(c.svg())}
-}
-
-// memoryDrawing is what processes held.
-func memoryDrawing(r *judge.Report) drawing {
-	c := chart{title: "resident memory", format: plain, length: r.Seconds, marks: r.Marks}
-	d := drawing{Title: "Resident memory, MiB"}
-	var notes []string
-	for i, p := range r.Processes {
-		values := make([]float64, int(r.Seconds)+1)
-		for at := range values {
-			values[at] = math.NaN()
-		}
-		for _, point := range p.Points {
-			if point.At < len(values) {
-				values[point.At] = float64(point.RSS) / (1 << 20)
-			}
-		}
-		class := palette[i%len(palette)]
-		c.series = append(c.series, series{p.Name, class, false, values})
-		d.Legend = append(d.Legend, key{class, p.Name})
-		if n := len(p.Points); n > 0 {
-			notes = append(notes, fmt.Sprintf("%s %d threads, %d files", p.Name, p.Points[n-1].Threads, p.Points[n-1].Files))
-		}
-	}
-	d.Note = "at the end: " + strings.Join(notes, "; ")
-	d.SVG = template.HTML(c.svg())
-	return d
 }
 
 func column[P any](points []P, of func(P) float64) []float64 {

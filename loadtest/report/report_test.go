@@ -30,14 +30,15 @@ func sample(seconds int) *judge.Report {
 	}
 	traffic := judge.Traffic{Name: "sales", Via: "rest", Lane: "interactive", Tally: drive.Tally{Codes: map[string]int64{}}}
 	vendor := judge.Vendor{Name: "acme", Allowed: 100}
-	process := judge.Process{Name: "replica 1"}
+	process, redis := judge.Process{Name: "replica 1"}, judge.Process{Name: judge.Redis}
 	for at := range seconds {
 		point := drive.Point{At: at, Answered: int64(at % 7), P50: 0.01, P95: 0.1, P99: 1}
 		traffic.Points = append(traffic.Points, point)
 		vendor.Points = append(vendor.Points, judge.VendorPoint{At: at, Admitted: int64(at), Quota: 10})
-		process.Points = append(process.Points, judge.ProcessPoint{At: at, Usage: fleet.Usage{RSS: 50 << 20}})
+		process.Points = append(process.Points, judge.ProcessPoint{At: at, Usage: fleet.Usage{RSS: 50 << 20, Files: 30, Goroutines: int64(at % 2 * 60)}})
+		redis.Points = append(redis.Points, judge.ProcessPoint{At: at, Usage: fleet.Usage{RSS: 9 << 20, Files: 12}})
 	}
-	r.Traffic, r.Vendors, r.Processes = []judge.Traffic{traffic}, []judge.Vendor{vendor}, []judge.Process{process}
+	r.Traffic, r.Vendors, r.Processes = []judge.Traffic{traffic}, []judge.Vendor{vendor}, []judge.Process{process, redis}
 	return r
 }
 
@@ -52,8 +53,15 @@ func TestDrawingsAreWellFormed(t *testing.T) {
 			t.Fatal(err)
 		}
 		drawings := drawing.FindAllString(page.String(), -1)
-		if len(drawings) != 8 { // four charts in two sizes
-			t.Errorf("%d s: %d drawings, want 8", seconds, len(drawings))
+		want := 12 // six charts in two sizes
+		switch seconds {
+		case 0:
+			want = 6 // no process was seen
+		case 1:
+			want = 10 // none told how many goroutines it runs
+		}
+		if len(drawings) != want {
+			t.Errorf("%d s: %d drawings, want %d", seconds, len(drawings), want)
 		}
 		for _, text := range drawings {
 			decoder := xml.NewDecoder(strings.NewReader(text))
@@ -91,6 +99,22 @@ func TestThePageStandsAlone(t *testing.T) {
 	head, _, _ := strings.Cut(text, "</header>")
 	if !strings.Contains(head, "Not good") || !strings.Contains(head, "1 of 2 checks fail: duplicates &lt;= 0 (was 2).") {
 		t.Errorf("the verdict is not at the top: %s", head[strings.Index(head, "<header"):])
+	}
+}
+
+// TestWhatProcessesHeld finds for each kind of holding who had how much at the
+// end, and nothing of those that told nothing.
+func TestWhatProcessesHeld(t *testing.T) {
+	r := sample(20)
+	r.Figures["growth.goroutines"] = 1.25
+	var page bytes.Buffer
+	if err := report.WriteHTML(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"at the end: replica 1 50, redis 9<", "at the end: replica 1 60; growth.goroutines 1.25<", "at the end: replica 1 30, redis 12<"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page does not say %q", want)
+		}
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -39,19 +39,27 @@ func newHealth(t *trial) *health {
 
 // look asks every replica once. What one of them says holds.
 func (h *health) look(ctx context.Context, at float64) {
-	holding := map[state]string{}
-	for _, replica := range h.trial.replicas {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	said := make([][]*enrichv1.ProviderState, len(h.trial.replicas))
+	var asking sync.WaitGroup
+	for i, replica := range h.trial.replicas {
 		process := replica.Current()
 		if process.Ended() {
 			continue
 		}
-		for _, provider := range h.providers(ctx, process) {
-			if pause := provider.GetPause(); pause != nil && pause.GetReason() != breakerOpen {
-				holding[state{provider.GetName(), "pause"}] = pause.GetReason()
-			}
-			if breaker := provider.GetBreaker(); breaker == "open" || breaker == "half_open" {
-				holding[state{provider.GetName(), "breaker"}] = breaker
-			}
+		if connection := h.connection(process); connection != nil {
+			asking.Go(func() { said[i] = h.providers(ctx, connection) })
+		}
+	}
+	asking.Wait()
+	holding := map[state]string{}
+	for _, provider := range slices.Concat(said...) {
+		if pause := provider.GetPause(); pause != nil && pause.GetReason() != breakerOpen {
+			holding[state{provider.GetName(), "pause"}] = pause.GetReason()
+		}
+		if breaker := provider.GetBreaker(); breaker == "open" || breaker == "half_open" {
+			holding[state{provider.GetName(), "breaker"}] = breaker
 		}
 	}
 	for held, band := range h.open {
@@ -68,18 +76,19 @@ func (h *health) look(ctx context.Context, at float64) {
 	}
 }
 
-func (h *health) providers(ctx context.Context, process *fleet.Process) []*enrichv1.ProviderState {
-	connection := h.connections[process]
-	if connection == nil {
+// connection to a process; nil when there can be none.
+func (h *health) connection(process *fleet.Process) *grpc.ClientConn {
+	if h.connections[process] == nil {
 		opened, err := grpc.NewClient(process.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
 			return nil
 		}
 		h.connections[process] = opened
-		connection = opened
 	}
-	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
-	defer cancel()
+	return h.connections[process]
+}
+
+func (h *health) providers(ctx context.Context, connection *grpc.ClientConn) []*enrichv1.ProviderState {
 	if key := h.trial.keys[operator]; key != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key)
 	}

@@ -149,7 +149,10 @@ func (t *trial) startFleet(ctx context.Context, binary string) (err error) {
 		}
 		redis = t.redis.Address
 	}
-	config := fleet.Merge(fleet.BaseConfig(redis), fleet.Config{"providers": fleet.Config{"list": t.providers()}})
+	config := fleet.Merge(fleet.BaseConfig(redis), fleet.Config{
+		"providers": fleet.Config{"list": t.providers()},
+		"telemetry": fleet.Config{"admin": "127.0.0.1:0"}, // tells how many goroutines there are
+	})
 	accounts, err := t.accounts()
 	if err != nil {
 		return err

@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/enrichd/enrichd/loadtest/judge"
 	"github.com/enrichd/enrichd/loadtest/scenario"
 	"github.com/enrichd/enrichd/loadtest/trial"
 )
@@ -62,6 +64,12 @@ func TestShortRun(t *testing.T) {
 	}
 	if len(r.Marks) != 3 || r.Marks[0].What != "kill replica 2" || len(r.Processes) != 3 {
 		t.Errorf("marks %v, %d processes", r.Marks, len(r.Processes))
+	}
+	for _, process := range r.Processes {
+		counted := slices.ContainsFunc(process.Points, func(p judge.ProcessPoint) bool { return p.Goroutines > 0 })
+		if isReplica := process.Name != judge.Redis; counted != isReplica {
+			t.Errorf("%s: goroutines counted: %t", process.Name, counted)
+		}
 	}
 	if !strings.Contains(progress.String(), "answered") {
 		t.Errorf("progress %q", progress.String())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/enrichd/enrichd/loadtest/drive"
@@ -13,6 +14,10 @@ import (
 	"github.com/enrichd/enrichd/providers/fakevendor"
 )
 
+// patience is how long a replica may take to say how it is. One that works at
+// the limit is not waited for.
+const patience = 300 * time.Millisecond
+
 // watch looks at everything once a second.
 type watch struct {
 	trial    *trial
@@ -20,8 +25,7 @@ type watch struct {
 	bands    []judge.Band
 	health   *health
 
-	order []string
-	held  map[string][]judge.ProcessPoint
+	held map[string][]judge.ProcessPoint
 }
 
 func newWatch(t *trial, progress io.Writer) *watch {
@@ -50,39 +54,51 @@ func (w *watch) run(ctx context.Context) {
 			sum.Answered, sum.Failed = sum.Answered+point.Answered, sum.Failed+point.Failed
 			sum.P95 = max(sum.P95, point.P95)
 		}
-		w.look(at)
-		w.health.look(ctx, time.Since(w.trial.began).Seconds())
+		var looking sync.WaitGroup // side by side, so that a silent replica delays no second
+		looking.Go(func() { w.look(ctx, at) })
+		looking.Go(func() { w.health.look(ctx, time.Since(w.trial.began).Seconds()) })
+		looking.Wait()
 		w.tell(at, sum, before)
 	}
 }
 
 // look reads what every process holds.
-func (w *watch) look(at int) {
-	see := func(name string, p *fleet.Process) {
-		usage, err := p.Usage()
-		if err != nil {
-			return // it has ended
-		}
-		cpu, err := p.CPU()
-		if err != nil {
-			return
-		}
-		if _, known := w.held[name]; !known {
-			w.order = append(w.order, name)
-		}
-		w.held[name] = append(w.held[name], judge.ProcessPoint{At: at, Usage: usage, CPU: cpu.Seconds()})
+func (w *watch) look(ctx context.Context, at int) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var mu sync.Mutex
+	var looking sync.WaitGroup
+	see := func(name string, process *fleet.Process) {
+		looking.Go(func() {
+			usage, err := process.Usage(ctx)
+			if err != nil {
+				return // it has ended
+			}
+			cpu, err := process.CPU()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			w.held[name] = append(w.held[name], judge.ProcessPoint{At: at, Usage: usage, CPU: cpu.Seconds()})
+		})
 	}
 	for _, replica := range w.trial.replicas {
 		see(replica.Name(), replica.Current())
 	}
 	if w.trial.redis != nil {
-		see("redis", w.trial.redis.Current())
+		see(judge.Redis, w.trial.redis.Current())
 	}
+	looking.Wait()
 }
 
+// processes are the replicas in their order, then Redis.
 func (w *watch) processes() (all []judge.Process) {
-	for _, name := range w.order {
-		all = append(all, judge.Process{Name: name, Points: w.held[name]})
+	for _, replica := range w.trial.replicas {
+		all = append(all, judge.Process{Name: replica.Name(), Points: w.held[replica.Name()]})
+	}
+	if w.trial.redis != nil {
+		all = append(all, judge.Process{Name: judge.Redis, Points: w.held[judge.Redis]})
 	}
 	return all
 }
