@@ -21,7 +21,8 @@ func (a *accepting) replay(t *testing.T, vendors *fakevendor.Server) {
 	id := a.submit(t, "john.roe@northwind.example").GetId() // nothing of it is known
 	waitFor(t, "a dead letter", func() bool { return a.lead(t, id).GetState() == enrichv1.LeadState_LEAD_STATE_ERROR })
 	listed, err := a.work.ListDeadLetters(t.Context(), &enrichv1.ListDeadLettersRequest{})
-	if err != nil || len(listed.GetDeadLetters()) != 1 || len(listed.GetCounts()) != 1 || listed.GetDeadLetters()[0].GetLead() != id || listed.GetDeadLetters()[0].GetRemedy() == "" {
+	if err != nil || len(listed.GetDeadLetters()) != 1 || len(listed.GetCounts()) != 1 || listed.GetDeadLetters()[0].GetLead() != id || listed.GetDeadLetters()[0].GetRemedy() == "" ||
+		len(listed.GetDeadLetters()[0].GetTries()) == 0 || listed.GetDeadLetters()[0].GetProvider() != primary {
 		t.Fatalf("dead letters = %v, %v", listed, err)
 	}
 	if err := vendors.SetFaults(primary, fakevendor.Faults{}); err != nil {

@@ -38,7 +38,8 @@ type Service struct {
 }
 
 // Enrich answers one request. The error is an [Error]; "the vendors do not
-// know" is an answer, and so is a part of what was wanted.
+// know" is an answer, and so is a part of what was wanted. With an error the
+// answer has the attempts and their cost alone.
 func (s *Service) Enrich(ctx context.Context, request Request) (Answer, error) {
 	ctx, span := tracer.Start(ctx, "enrich")
 	defer span.End()
@@ -86,7 +87,7 @@ func (s *Service) conclude(span trace.Span, q *question) (Answer, error) {
 	}
 	audited := s.auditAnswer(q, &answer, err)
 	if err != nil {
-		return Answer{}, failed(span, err)
+		return Answer{Attempts: answer.Attempts, Cost: answer.Cost}, failed(span, err)
 	}
 	if s.Renderings != nil {
 		answer.holdsUntil, answer.audited = q.holdsUntil(), audited

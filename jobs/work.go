@@ -57,10 +57,30 @@ func (e *Engine) work(ctx context.Context, task Task) error {
 		return e.afterFailure(ctx, lead, enrich.AsError(err), answer.Attempts)
 	}
 	e.crowd.went(lead.Lane)
+	if stopped, err := e.stoppedMeanwhile(ctx, lead, answer); err != nil {
+		return err
+	} else if stopped {
+		return e.putBack(ctx, lead, paidFor(lead, answer), verdict{move: wait, reason: enrich.ReasonStopped, after: closedWait + jitter(closedWait)})
+	}
 	if after, again := judgePart(answer, lead, e.config, time.Now()); again {
 		return e.putBack(ctx, lead, paidFor(lead, answer), verdict{move: retry, reason: reasonIncomplete, after: after})
 	}
 	return e.finish(ctx, lead, answer)
+}
+
+// stoppedMeanwhile tells whether an answer has gaps because the lead's work was
+// stopped after it had begun. It goes on for the rest with the others.
+func (e *Engine) stoppedMeanwhile(ctx context.Context, lead ledger.Lead, answer enrich.Answer) (bool, error) {
+	for _, gap := range answer.Gaps {
+		if gap.Kind != enrich.GapFailed || gap.Reason != enrich.ReasonStopped {
+			continue
+		}
+		if err := e.obeySwitches(ctx); err != nil { // not looked at since, maybe
+			return false, err
+		}
+		return e.crowd.isPaused(ledger.ScopeLane, string(lead.Lane)) || e.crowd.isPaused(ledger.ScopeAccount, lead.Account), nil
+	}
+	return false, nil
 }
 
 // claim takes the lead, also from ourselves: where the end of an attempt could not
@@ -143,6 +163,7 @@ func (e *Engine) ask(ctx context.Context, account enrich.Account, lead ledger.Le
 		request.Wanted = wanted
 		more, err := e.Enricher.Enrich(ctx, request)
 		if err != nil {
+			answer.Attempts = append(answer.Attempts, more.Attempts...)
 			return answer, err
 		}
 		if i == 0 {
