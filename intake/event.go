@@ -49,12 +49,15 @@ type Cause struct {
 type RefusedError struct{ Causes []Cause }
 
 // Error lists codes and places.
-func (e *RefusedError) Error() string {
+func (e *RefusedError) Error() string { return "intake: refused: " + e.Places() }
+
+// Places lists codes and places.
+func (e *RefusedError) Places() string {
 	texts := make([]string, len(e.Causes))
 	for i, cause := range e.Causes {
 		texts[i] = cause.Code + " at " + cmp.Or(cause.Pointer, "/")
 	}
-	return "intake: refused: " + strings.Join(texts, ", ")
+	return strings.Join(texts, ", ")
 }
 
 // Event is a LeadCaptured event.

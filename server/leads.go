@@ -80,6 +80,8 @@ func (s *Server) leadStatus(ctx context.Context, err error) error {
 		return err
 	case errors.As(err, &typed):
 		return s.statusOf(ctx, err)
+	case errors.Is(err, errUnknownName):
+		return refuse(codes.NotFound, "unknown_name", "there is no lane, account or sink of this name")
 	case errors.Is(err, ledger.ErrUnknown):
 		return refuse(codes.NotFound, "unknown_id", "there is nothing of this id, or it was erased")
 	case errors.Is(err, ledger.ErrLive):

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -68,6 +69,9 @@ func (l *leadAdminService) GetWork(ctx context.Context, message *enrichv1.GetWor
 	})
 }
 
+// errUnknownName is the error of stopping what there is not.
+var errUnknownName = fmt.Errorf("no such name: %w", ledger.ErrUnknown)
+
 // checkStop refuses names that nothing has.
 func (l *Leads) checkStop(scope ledger.Scope, name string) error {
 	known := true
@@ -80,7 +84,7 @@ func (l *Leads) checkStop(scope ledger.Scope, name string) error {
 		known = l.IsSink(name)
 	}
 	if !known {
-		return ledger.ErrUnknown
+		return errUnknownName
 	}
 	return nil
 }

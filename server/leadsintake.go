@@ -73,7 +73,7 @@ func (l *Leads) receive(ctx context.Context, account enrich.Account, body []byte
 func refusedEvent(refused *intake.RefusedError) error {
 	first := refused.Causes[0]
 	return &enrich.Error{Kind: enrich.Invalid, Field: strings.ReplaceAll("event"+first.Pointer, "/", "."), Reason: first.Code, Offset: -1,
-		Message: "the event is not as /schemas/lead-captured.json says: " + refused.Error()}
+		Message: "the event is not as /schemas/lead-captured.json says: " + refused.Places()}
 }
 
 var errUnsigned = &enrich.Error{Kind: enrich.Denied, Reason: "signature", Offset: -1,

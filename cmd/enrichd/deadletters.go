@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
 
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
@@ -117,6 +120,9 @@ func (c *deadlettersCompareCommand) Run(ctx context.Context, terminal terminal) 
 	side := func(side *enrichv1.DifferenceSide) string {
 		if side.GetValue() == nil {
 			return joined(" ", "-", side.GetGap())
+		}
+		if number, is := side.GetValue().GetKind().(*structpb.Value_NumberValue); is {
+			return strconv.FormatFloat(number.NumberValue, 'f', -1, 64) + " (" + side.GetProvider() + ")"
 		}
 		return clipped(fmt.Sprint(side.GetValue().AsInterface()), 40) + " (" + side.GetProvider() + ")"
 	}

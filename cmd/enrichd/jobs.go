@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -81,7 +80,7 @@ func printRows[M proto.Message](out io.Writer, asJSON bool, heading string, mess
 
 // printDone tells what was done to what.
 func (f operatorFlags) printDone(out io.Writer, done string, to ...string) error {
-	what := strings.Join(slices.DeleteFunc(to, func(part string) bool { return part == "" }), " ")
+	what := joined(" ", to...)
 	if f.JSON {
 		return json.NewEncoder(out).Encode(map[string]string{"done": done, "to": what})
 	}
@@ -104,7 +103,10 @@ func (c *jobsStatusCommand) Run(ctx context.Context, terminal terminal) error {
 		if err != nil {
 			return err
 		}
-		return printMessage(terminal.out, work, c.JSON)
+		if c.JSON {
+			return printMessage(terminal.out, work, true)
+		}
+		return printWork(terminal.out, work)
 	})
 }
 

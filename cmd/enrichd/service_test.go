@@ -164,7 +164,7 @@ func TestCommandsOverAService(t *testing.T) {
 		t.Fatalf("waiting: %v", waiting)
 	}
 	id := waiting[0]["id"].(string)
-	if text := o.says("jobs", "status"); !strings.Contains(text, `"operator"`) {
+	if text := o.says("jobs", "status"); !strings.Contains(text, "lane bulk: operator, since ") || !strings.Contains(text, "bulk   none    1") {
 		t.Errorf("the status does not say who paused: %s", text)
 	}
 	o.says("jobs", "resume", "lane", "bulk")
@@ -204,7 +204,7 @@ func TestCommandsOverAService(t *testing.T) {
 		{"unknown_id", []string{"jobs", "reset", "nobody"}},
 		{"unknown_id", []string{"deadletters", "show", "nobody"}},
 		{"unknown_id", []string{"deadletters", "resolve", "nobody"}},
-		{"unknown_id", []string{"jobs", "pause", "lane", "express"}},
+		{"unknown_name", []string{"jobs", "pause", "lane", "express"}},
 		{"name:", []string{"jobs", "pause", "lane"}},
 		{"api_key", []string{"jobs", "status", "--key", "wrong"}},
 		{"name dead letters", []string{"deadletters", "replay"}},
@@ -254,7 +254,7 @@ func TestAStoreMovesToPostgreSQL(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- service.Run(ctx) }()
 	t.Setenv("ENRICHD_SERVER", service.GRPCAddress())
-	if status := o.says("jobs", "status"); !strings.Contains(status, "WORK_SCOPE_ALL") {
+	if status := o.says("jobs", "status"); !strings.Contains(status, "all: operator") {
 		t.Errorf("the pause did not move along: %s", status)
 	}
 	o.says("jobs", "resume", "all")
