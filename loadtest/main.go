@@ -22,6 +22,7 @@ type command struct {
 	List    listCommand    `cmd:"" help:"List the scenarios that come with the program."`
 	Compare compareCommand `cmd:"" help:"Compare two reports."`
 	Render  renderCommand  `cmd:"" help:"Make the page of a report anew."`
+	Publish publishCommand `cmd:"" help:"Write kept results into the front page, and draw its chart."`
 }
 
 // errFailed says that a run was not good; the report says why.

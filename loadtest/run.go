@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/enrichd/enrichd/loadtest/fleet"
 	"github.com/enrichd/enrichd/loadtest/judge"
 	"github.com/enrichd/enrichd/loadtest/report"
+	"github.com/enrichd/enrichd/loadtest/results"
 	"github.com/enrichd/enrichd/loadtest/scenario"
 	"github.com/enrichd/enrichd/loadtest/scenarios"
 	"github.com/enrichd/enrichd/loadtest/trial"
@@ -25,9 +24,11 @@ import (
 // runCommand runs scenarios one after the other.
 type runCommand struct {
 	Scenarios []string      `arg:"" optional:"" help:"Names of scenarios that come with the program, or files. Default: steady." placeholder:"SCENARIO"`
+	All       bool          `help:"Run all scenarios that come with the program."`
 	Out       string        `default:"loadtest-reports" help:"Folder for reports."`
 	Length    time.Duration `help:"Another length; events keep their times." placeholder:"DURATION"`
 	Binary    string        `type:"existingfile" help:"An enrichd to test. Default: one built from these sources." placeholder:"FILE"`
+	Markdown  string        `help:"Also keep the verdicts in this page, and as JSON beside it; others stay." placeholder:"FILE.md"`
 	Keep      string        `help:"Keep the replicas' configurations and logs in this folder." placeholder:"FOLDER"`
 	Really    bool          `help:"Ask the service that the scenario's target names. Without it only what would be done is said."`
 	Public    []string      `help:"Hosts outside this machine and private networks that may be asked, by name." placeholder:"HOST"`
@@ -35,7 +36,10 @@ type runCommand struct {
 
 // Run runs the scenarios.
 func (c *runCommand) Run(ctx context.Context) error {
-	if len(c.Scenarios) == 0 {
+	switch {
+	case c.All:
+		c.Scenarios = append(scenarios.Names(), c.Scenarios...)
+	case len(c.Scenarios) == 0:
 		c.Scenarios = []string{"steady"}
 	}
 	var all []*scenario.Scenario
@@ -111,14 +115,23 @@ func (c *runCommand) one(ctx context.Context, s *scenario.Scenario, binary strin
 	if err != nil {
 		return false, err
 	}
-	outcome.Machine, outcome.Commit = machine(), commit()
+	here := results.Here()
+	outcome.Machine, outcome.Commit = here.Machine+", load "+here.Load, here.Commit
 	page, err := keep(outcome, c.Out)
 	if err != nil {
 		return false, err
 	}
 	report.Text(os.Stdout, outcome)
 	fmt.Printf("report: %s\n\n", page)
-	return outcome.Passed, nil
+	if c.Markdown == "" {
+		return outcome.Passed, nil
+	}
+	kept, err := results.Read(c.Markdown)
+	if err != nil {
+		return false, err
+	}
+	kept.PutScenario(report.Scenario(outcome, here))
+	return outcome.Passed, kept.Write(c.Markdown)
 }
 
 // keep writes a report as JSON and as a page, and returns the page's path.
@@ -163,19 +176,4 @@ func (c *listCommand) Run() error {
 		fmt.Printf("%-24s %5s  %s\n", name, read.Length, read.About)
 	}
 	return nil
-}
-
-func machine() string {
-	text, _ := os.ReadFile("/proc/loadavg")
-	load, _, _ := strings.Cut(string(text), " ")
-	return fmt.Sprintf("%d cores, %s, load %s", runtime.NumCPU(), runtime.Version(), load)
-}
-
-// commit names the sources that were tested.
-func commit() string {
-	text, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12").Output()
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(text))
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/enrichd/enrichd/loadtest/fleet"
+	"github.com/enrichd/enrichd/loadtest/results"
 )
 
 // bench is one run of the benchmark.
@@ -48,8 +49,7 @@ func measureAll(ctx context.Context, c runCommand) error {
 			return err
 		}
 	}
-	table := newTable(c)
-	table.head(os.Stdout)
+	c.tableHead(os.Stdout, results.Here())
 	for _, row := range rows {
 		if !c.wants(row) {
 			continue
@@ -59,16 +59,13 @@ func measureAll(ctx context.Context, c runCommand) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			measured = result{value: "failed", detail: strings.ReplaceAll(err.Error(), "\n", " ")}
+			measured = result{value: "failed", detail: strings.ReplaceAll(err.Error(), "\n", " "), failed: true}
 		}
-		table.add(os.Stdout, row, measured)
-		if c.Markdown != "" { // row by row: a run may be cut short
-			if err := table.write(c.Markdown); err != nil {
-				return err
-			}
+		if err := c.tell(os.Stdout, row, measured); err != nil {
+			return err
 		}
 	}
-	table.foot(os.Stdout)
+	fmt.Printf("\nload at the end %s\n", results.Here().Load)
 	return nil
 }
 

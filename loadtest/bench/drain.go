@@ -12,6 +12,7 @@ import (
 	"github.com/enrichd/enrichd/loadtest/drive"
 	"github.com/enrichd/enrichd/loadtest/fleet"
 	"github.com/enrichd/enrichd/loadtest/naive"
+	"github.com/enrichd/enrichd/loadtest/results"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 	"github.com/enrichd/enrichd/providers/fakevendor"
 	"github.com/enrichd/enrichd/providers/fakevendor/strict"
@@ -52,41 +53,37 @@ var drainRows = []row{
 	{name: "Q3", what: "token bucket, all leads at one replica", must: "≥ .95 · ≤ 10", aim: "≥ .99 · 0", long: true, measure: drain{limit: bucket, atOne: true}.measure},
 	{name: "Q3k", what: "fixed 100 per 10 s, one replica killed", must: "≥ .93 · ≤ 10", aim: "≥ .99 · 0", long: true, measure: drain{limit: tenSecond, kill: true}.measure},
 	{name: "Q4", what: "fixed 10 per 1 s", must: "≥ .95 · ≤ 10", aim: "≥ .99 · 0", long: true, measure: drain{limit: oneSecond, naive: true}.measure},
-	{name: "Q4s", what: "the same, vendor's clock 250 ms ahead", must: "≥ .95 · ≤ 25", aim: "≥ .99 · 0", long: true, measure: drain{limit: oneSecond, skew: 250 * time.Millisecond}.measure},
+	{name: "Q4s", what: "fixed 10 per 1 s, vendor's clock 250 ms ahead", must: "≥ .95 · ≤ 25", aim: "≥ .99 · 0", long: true, measure: drain{limit: oneSecond, skew: 250 * time.Millisecond}.measure},
 	{name: "Q5", what: "sliding 100 per 10 s, refused calls count", must: "≥ .95 · ≤ 10", aim: "≥ .99 · 0", long: true, measure: drain{limit: slidingTen, naive: true}.measure},
 	{name: "Q5s", what: "sliding 10 per 1 s", must: "≥ .88 · ≤ 10", aim: "≥ .90 · 0", long: true, measure: drain{limit: slidingOne}.measure},
 	{name: "Q5c", what: "6 at once, calls of 400 ms", must: "≥ .93 · ≤ 10", aim: "≥ .97 · 0", long: true, measure: drain{limit: sixAtOnce, took: 400 * time.Millisecond}.measure},
 	{name: "Q6", what: "fixed 100 per 10 s, 20 refusals ban for 30 s", must: "≥ .95 · ≤ 10", aim: "≥ .99 · 0", long: true, measure: drain{limit: tenSecond, bans: hardBan, naive: true}.measure},
 }
 
-// drained is what the vendor's ledger says of one run.
-type drained struct{ done, refused float64 }
-
-func (d drained) String() string { return fmt.Sprintf("%.3f · %.0f", d.done, d.refused) }
-
 // measure runs three replicas, and the naive clients if they are wanted.
 func (d drain) measure(ctx context.Context, b *bench) (result, error) {
 	if err := pinAny(); err != nil {
 		return result{}, err
 	}
-	ours, err := d.run(ctx, b, d.fleet)
+	ours, err := d.run(ctx, b, results.Service, d.fleet)
 	if err != nil {
 		return result{}, err
 	}
-	measured := result{value: ours.String()}
+	measured := result{value: ours.String(), drains: []results.Drain{ours}}
 	if !d.naive {
 		return measured, nil
 	}
 	var others []string
 	for _, policy := range naive.Policies {
-		theirs, err := d.run(ctx, b, func(_ context.Context, _ *bench, vendors *fleet.Vendors) (work, error) {
+		theirs, err := d.run(ctx, b, policy.Name, func(_ context.Context, _ *bench, vendors *fleet.Vendors) (work, error) {
 			perSecond, burst := float64(d.limit.Amount)/d.limit.Window.Seconds(), int(max(d.limit.Burst, 1))
 			return func(ctx context.Context) { policy.Call(ctx, vendors.URL(vendorName), perSecond, burst) }, nil
 		})
 		if err != nil {
 			return result{}, err
 		}
-		others = append(others, policy.Name+" "+theirs.String())
+		measured.drains = append(measured.drains, theirs)
+		others = append(others, theirs.Policy+" "+theirs.String())
 	}
 	measured.detail = strings.Join(others, "; ")
 	return measured, nil
@@ -95,9 +92,10 @@ func (d drain) measure(ctx context.Context, b *bench) (result, error) {
 // work asks until ctx ends.
 type work func(ctx context.Context)
 
-// run starts a vendor and who calls it, and counts from the beginning of a
-// window until the run's length has passed.
-func (d drain) run(ctx context.Context, b *bench, prepare func(context.Context, *bench, *fleet.Vendors) (work, error)) (drained, error) {
+// run starts a vendor and who calls it by that policy, and counts in the
+// vendor's ledger from the beginning of a window until the run's length has
+// passed.
+func (d drain) run(ctx context.Context, b *bench, policy string, prepare func(context.Context, *bench, *fleet.Vendors) (work, error)) (results.Drain, error) {
 	latency := fakevendor.Latency{Median: 120 * time.Millisecond, Sigma: 0.4}
 	if d.took > 0 {
 		latency = fakevendor.Latency{Median: d.took}
@@ -112,12 +110,12 @@ func (d drain) run(ctx context.Context, b *bench, prepare func(context.Context, 
 		Faults: fakevendor.Faults{Latency: latency},
 	}}})
 	if err != nil {
-		return drained{}, err
+		return results.Drain{}, err
 	}
 	b.later(vendors.Stop)
 	ask, err := prepare(ctx, b, vendors)
 	if err != nil {
-		return drained{}, err
+		return results.Drain{}, err
 	}
 	begin := time.Now().Truncate(10 * time.Second).Add(10*time.Second - d.skew)
 	pause(ctx, time.Until(begin))
@@ -129,14 +127,15 @@ func (d drain) run(ctx context.Context, b *bench, prepare func(context.Context, 
 	summary := vendors.Summary(vendorName)
 	<-ended
 	if ctx.Err() != nil {
-		return drained{}, ctx.Err()
+		return results.Drain{}, ctx.Err()
 	}
 	if summary.Calls == 0 {
-		return drained{}, errors.New("no call reached the vendor")
+		return results.Drain{}, errors.New("no call reached the vendor")
 	}
-	return drained{
-		done:    float64(summary.Calls-summary.RateLimited) / d.ideal(b.Drain),
-		refused: 10_000 * float64(summary.RateLimited) / float64(summary.Calls),
+	return results.Drain{
+		Policy:  policy,
+		Done:    float64(summary.Calls-summary.RateLimited) / d.ideal(b.Drain),
+		Refused: 10_000 * float64(summary.RateLimited) / float64(summary.Calls),
 	}, nil
 }
 

@@ -36,7 +36,7 @@ type runCommand struct {
 	Server   int           `default:"0" help:"Core of what is measured."`
 	Client   int           `default:"1" help:"Core of everything else."`
 	Binary   string        `type:"existingfile" help:"An enrichd to measure. Default: one built from these sources." placeholder:"FILE"`
-	Markdown string        `help:"Also write the table to this file." placeholder:"FILE"`
+	Markdown string        `help:"Also keep what is measured in this page, and as JSON beside it; other rows stay." placeholder:"FILE.md"`
 	Config   string        `type:"existingfile" help:"Fields of the configuration (YAML) laid over those of the measured service." placeholder:"FILE"`
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/enrichd/enrichd/loadtest/results"
 )
 
 // row is one line of the table.
@@ -20,6 +22,9 @@ type result struct {
 	value string
 	// how it came about: the parts of a ratio, or what else was seen.
 	detail string
+	// drains at a vendor's limit, if the row is about one.
+	drains []results.Drain
+	failed bool
 }
 
 // rows in the order of the table.

@@ -8,8 +8,10 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/enrichd/enrichd/loadtest/judge"
+	"github.com/enrichd/enrichd/loadtest/results"
 )
 
 // WriteJSON writes the report for programs.
@@ -46,6 +48,17 @@ func Text(w io.Writer, r *judge.Report) {
 		fmt.Fprintf(w, "  %-16s %8d answered  %6d failed  p50 %s  p95 %s  p99 %s\n", t.Name, t.Tally.Answered, t.Tally.Failed(),
 			seconds(t.Tally.P50), seconds(t.Tally.P95), seconds(t.Tally.P99))
 	}
+}
+
+// Scenario is the verdict as it is kept beside those of other runs.
+func Scenario(r *judge.Report, origin results.Origin) results.Scenario {
+	s := results.Scenario{
+		Name: r.Scenario, Length: time.Duration(r.Seconds * float64(time.Second)).Round(time.Second), Passed: r.Passed, Origin: origin,
+	}
+	for _, check := range r.Checks {
+		s.Checks = append(s.Checks, results.Check{Line: check.Line, Measured: measured(check), Passed: check.Passed})
+	}
+	return s
 }
 
 // Compare writes the figures of two reports side by side.

@@ -1,0 +1,61 @@
+package results
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Origin says of what, where and when something was measured.
+type Origin struct {
+	Commit  string    `json:"commit"`
+	Machine string    `json:"machine"`
+	Load    string    `json:"load"` // average of the last minute
+	Time    time.Time `json:"time"`
+}
+
+// String names what differs from row to row.
+func (o Origin) String() string {
+	return fmt.Sprintf("%s, %s, %s", o.Commit, o.Time.UTC().Format("2006-01-02 15:04"), o.Load)
+}
+
+// Here is the origin of what is measured now.
+func Here() Origin {
+	return Origin{
+		Commit:  commit(),
+		Machine: fmt.Sprintf("%s, %d cores, %s", processor(), runtime.NumCPU(), runtime.Version()),
+		Load:    load(),
+		Time:    time.Now().UTC().Truncate(time.Second),
+	}
+}
+
+// commit names the sources that are measured.
+func commit() string {
+	text, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func processor() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}
