@@ -52,6 +52,7 @@ func TestOpenServicesAreForThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatalf("with accounts: %v", err)
 	}
+	server.grpc.Stop()
 	server.grpcDoor.Close()
 	server.httpDoor.Close()
 }

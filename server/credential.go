@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -72,8 +71,8 @@ func keyIn(authorization, apiKey []string) string {
 	return strings.Join(apiKey, "")
 }
 
-func (s *Server) credentialOfGRPC(ctx context.Context) credential {
-	shown := credential{key: keyIn(metadata.ValueFromIncomingContext(ctx, "authorization"), metadata.ValueFromIncomingContext(ctx, "x-api-key"))}
+func (s *Server) credentialOfGRPC(ctx context.Context, call *call) credential {
+	shown := credential{key: keyIn(call.headers["authorization"], call.headers["x-api-key"])}
 	if s.config.TLS.ClientCAFile != "" {
 		if caller, ok := peer.FromContext(ctx); ok {
 			if info, ok := caller.AuthInfo.(credentials.TLSInfo); ok {
@@ -95,12 +94,4 @@ func verified(connection *tls.ConnectionState) *x509.Certificate {
 		return nil
 	}
 	return connection.VerifiedChains[0][0]
-}
-
-// metadatum is the first value of a metadata key.
-func metadatum(ctx context.Context, key string) string {
-	if values := metadata.ValueFromIncomingContext(ctx, key); len(values) > 0 {
-		return values[0]
-	}
-	return ""
 }

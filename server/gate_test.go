@@ -190,7 +190,7 @@ func TestOperatorsNeedTheirScope(t *testing.T) {
 // BenchmarkAuthentication measures what the gate adds to a request.
 func BenchmarkAuthentication(b *testing.B) {
 	s := &Server{parts: Parts{Accounts: ring()}.withDefaults(), rates: rates{began: time.Now()}}
-	ctx := metadata.NewIncomingContext(context.Background(), metadata.Pairs("authorization", "Bearer sales-key", ":authority", "localhost"))
+	headers := grpcHeaders(metadata.Pairs("authorization", "Bearer sales-key", ":authority", "localhost"))
 	for name, rate := range map[string]Rate{"unbounded": {}, "bounded": {Requests: 1e12, Window: time.Hour}} {
 		caller := ring()["sales-key"]
 		caller.Rate = rate
@@ -198,8 +198,8 @@ func BenchmarkAuthentication(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				call := &call{method: methods[enrichv1.EnrichService_Enrich_FullMethodName]}
-				if err := s.enter(call, s.credentialOfGRPC(ctx)); err != nil {
+				call := &call{method: methods[enrichv1.EnrichService_Enrich_FullMethodName], headers: headers}
+				if err := s.enter(call, s.credentialOfGRPC(b.Context(), call)); err != nil {
 					b.Fatal(err)
 				}
 			}

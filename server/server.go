@@ -95,10 +95,10 @@ func newServer(config Config, parts Parts, grpcListener, httpListener net.Listen
 	}
 	s.draining, s.beginDrain = context.WithCancel(context.Background())
 	s.tellHealth(nil)
-	s.grpc = s.newGRPC()
 	if s.http, err = s.newREST(); err != nil {
 		return nil, err
 	}
+	s.grpc = s.newGRPC()
 	return s, nil
 }
 

@@ -17,7 +17,8 @@ import (
 // StreamEnrich answers requests as they come.
 func (e *enrichService) StreamEnrich(stream grpc.BidiStreamingServer[enrichv1.StreamEnrichRequest, enrichv1.StreamEnrichResponse]) error {
 	ctx := stream.Context()
-	err := e.server.converse(ctx, callOf(ctx), e.server.credentialOfGRPC(ctx), stream)
+	call := callOf(ctx)
+	err := e.server.converse(ctx, call, e.server.credentialOfGRPC(ctx, call), stream)
 	var typed *enrich.Error
 	if errors.As(err, &typed) || err != nil && ctx.Err() != nil {
 		return e.server.statusOf(ctx, err)

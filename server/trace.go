@@ -16,9 +16,12 @@ import (
 // trace (https://www.w3.org/TR/trace-context/) goes on in it.
 var tracer = otel.Tracer("github.com/enrichd/enrichd/server")
 
+// asServer is made once, for it is of every request.
+var asServer = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)}
+
 // traced begins the request's span; leave ends it.
 func (c *call) traced(ctx context.Context, headers propagation.TextMapCarrier) context.Context {
-	ctx, c.span = tracer.Start(otel.GetTextMapPropagator().Extract(ctx, headers), "request", trace.WithSpanKind(trace.SpanKindServer))
+	ctx, c.span = tracer.Start(otel.GetTextMapPropagator().Extract(ctx, headers), "request", asServer...)
 	return ctx
 }
 
@@ -41,12 +44,13 @@ func (c *call) endTrace(code codes.Code) {
 	c.span.End()
 }
 
-// grpcHeaders are a gRPC request's headers as the propagator reads them.
+// grpcHeaders are a gRPC request's headers as the propagator reads them. Their
+// names are in lower case, as HTTP/2 has them.
 type grpcHeaders metadata.MD
 
-// Get returns a header's value.
+// Get returns a header's first value. The name is in lower case.
 func (h grpcHeaders) Get(key string) string {
-	if values := metadata.MD(h).Get(key); len(values) > 0 {
+	if values := h[key]; len(values) > 0 {
 		return values[0]
 	}
 	return ""
