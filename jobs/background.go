@@ -45,11 +45,11 @@ func (e *Engine) every(ctx context.Context, interval time.Duration, work func(co
 func (e *Engine) feed(ctx context.Context) error {
 	for _, lane := range []enrich.Lane{enrich.Interactive, enrich.Standard, enrich.Bulk} {
 		for more := true; more && ctx.Err() == nil; {
-			count, others, err := e.Store.Queued(ctx, lane)
+			room, err := e.Store.Room(ctx, lane, queued)
 			if err != nil {
 				return err
 			}
-			if !others || count > queued-feedAtOne {
+			if room < feedAtOne {
 				break
 			}
 			var fed int

@@ -15,7 +15,9 @@ type Config struct {
 	// at once; quotas still hold. Default 32 for interactive and standard, 16
 	// for bulk.
 	Workers map[enrich.Lane]int `yaml:"workers"`
-	// Deliverers are so many deliveries to sinks at once. Default 8.
+	// Deliverers are so many deliveries to sinks at once, each until it is
+	// written down. Fewer spare a receiver and hold up the lanes' results.
+	// Default 32.
 	Deliverers int `yaml:"deliverers"`
 	// Tries of a lead whose failures may pass. Default 3.
 	Tries int `yaml:"tries"`
@@ -55,7 +57,7 @@ func (c Config) WithDefaults() Config {
 		}
 	}
 	c.Workers = workers
-	setDefault(&c.Deliverers, 8)
+	setDefault(&c.Deliverers, 32)
 	setDefault(&c.Tries, 3)
 	setDefault(&c.Backoff, 2*time.Second)
 	setDefault(&c.Deadline, 72*time.Hour)

@@ -22,10 +22,10 @@ import (
 
 // The settings of the engine that nobody needs to change.
 const (
-	fetchCooldown   = 10 * time.Millisecond
+	fetchCooldown   = 20 * time.Millisecond // each fetch of a lane is a write
 	fetchInterval   = 100 * time.Millisecond
 	maxFailures     = 8 // of our own, such as a database that is away; a lead's tries are counted in the ledger
-	keepCompleted   = time.Hour
+	keepCompleted   = 5 * time.Minute // nobody asks for them, and others are found faster without
 	keepCancelled   = 7 * 24 * time.Hour
 	keepDiscarded   = -1 // the reconciler looks at them
 	softStop        = 20 * time.Second

@@ -46,11 +46,11 @@ func (s *Store) Claim(ctx context.Context, id string, lane enrich.Lane, ttl time
 	return lead, nil
 }
 
-type writing func(context.Context, func(context.Context, *sql.Tx) error) error
+type writeFunc func(context.Context, func(context.Context, *sql.Tx) error) error
 
 // claimer claims what is wished for, as far as it can be had; the lead of what
 // cannot is empty.
-func (s *Store) claimer(write writing) func(context.Context, []wish) ([]Lead, error) {
+func (s *Store) claimer(write writeFunc) func(context.Context, []wish) ([]Lead, error) {
 	return func(ctx context.Context, wishes []wish) (leads []Lead, err error) {
 		err = write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			leads, err = s.claim(ctx, tx, wishes)

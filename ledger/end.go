@@ -38,15 +38,17 @@ func (s *Store) End(ctx context.Context, tx *sql.Tx, endings ...Ending) ([]Ended
 	ids := make([]string, len(endings))
 	for i, e := range endings {
 		ids[i] = e.Lead.ID
-		cells = append(cells, e.Lead.ID, e.Lead.Fence, e.State, e.Reason, e.Cost, string(e.Result), now)
+		cells = append(cells, e.Lead.ID, e.Lead.Fence, e.State, e.Reason, e.Cost, string(e.Result), now, StateProcessing)
 	}
 	if err := s.lockLeads(ctx, tx, ids); err != nil {
 		return nil, fmt.Errorf("ledger: end: %w", err)
 	}
-	operand, args := s.operand(7, cells)
+	// The state comes as a cell: for a constant PostgreSQL would search the index
+	// of what is in work, most of which ended since the last vacuum.
+	operand, args := s.operand(8, cells)
 	rows, err := tx.QueryContext(ctx, `UPDATE leads SET state = e.column3, reason = e.column4, cost_micros = cost_micros + e.column5,
 		result = CASE WHEN e.column6 = '' THEN result ELSE e.column6 END, owner = '', processing_started_at = 0, finished_at = e.column7
-		FROM (`+operand+`) AS e WHERE id = e.column1 AND fence = e.column2 AND state = 'processing' RETURNING id, revision`, args...)
+		FROM (`+operand+`) AS e WHERE id = e.column1 AND fence = e.column2 AND state = e.column8 RETURNING id, revision`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: end: %w", err)
 	}

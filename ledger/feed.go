@@ -10,15 +10,19 @@ import (
 	"github.com/enrichd/enrichd/enrich"
 )
 
-// Queued counts the waiting leads of a lane that are in the queue, and tells
-// whether others wait in the ledger.
-func (s *Store) Queued(ctx context.Context, lane enrich.Lane) (queued int, others bool, err error) {
-	err = s.reader.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM leads WHERE lane = $1 AND state = 'none' AND queued = 1),
-		EXISTS (SELECT 1 FROM leads WHERE lane = $1 AND state = 'none' AND queued = 0)`, lane).Scan(&queued, &others)
-	if err != nil {
-		return 0, false, fmt.Errorf("ledger: queued: %w", err)
+// Room tells how many more leads of a lane may be fed to the queue, so that most
+// of them are there at once; 0 when none wait to be.
+func (s *Store) Room(ctx context.Context, lane enrich.Lane, most int) (room int, err error) {
+	var waits bool
+	err = s.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM leads WHERE lane = $1 AND state = 'none' AND queued = 0)`, lane).Scan(&waits)
+	if err == nil && waits {
+		err = s.reader.QueryRowContext(ctx, `SELECT CAST($2 AS BIGINT) - COUNT(*) FROM (SELECT 1 FROM leads WHERE lane = $1 AND state = 'none' AND queued = 1
+			LIMIT CAST($2 AS BIGINT)) AS queued`, lane, most).Scan(&room)
 	}
-	return queued, others, nil
+	if err != nil {
+		return 0, fmt.Errorf("ledger: room: %w", err)
+	}
+	return room, nil
 }
 
 // SetAside takes a claimed lead out of the queue until Feed brings it back. The

@@ -186,11 +186,11 @@ func (s *Store) EndDeliveries(ctx context.Context, tx *sql.Tx, ends ...DeliveryE
 	now := millis(time.Now())
 	var cells []any
 	for _, end := range ends {
-		cells = append(cells, end.Delivery.ID, end.State, end.Reason, now)
+		cells = append(cells, end.Delivery.ID, end.State, end.Reason, now, DeliveryPending)
 	}
-	operand, args := s.operand(4, cells)
+	operand, args := s.operand(5, cells) // with the state as a cell, as in End
 	ids, err := idsOf(tx.QueryContext(ctx, `UPDATE outbox SET state = e.column2, reason = e.column3, attempts = attempts + 1, ended_at = e.column4
-		FROM (`+operand+`) AS e WHERE id = e.column1 AND state = 'pending' RETURNING id`, args...))
+		FROM (`+operand+`) AS e WHERE id = e.column1 AND state = e.column5 RETURNING id`, args...))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: end deliveries: %w", err)
 	}

@@ -15,6 +15,14 @@ import (
 // readers is how many connections read the SQLite file beside its one writer.
 const readers = 4
 
+// writing is how the one writer works with the file. How its commits wait for the
+// disk is told in group. What a savepoint would put back stays in memory: in a
+// file of its own it cost a fifth of accepting a batch. Pages are kept, because
+// keys are hashes and touch all of an index, and are written back to the file
+// together, after 16 MiB of the log instead of 4.
+var writing = []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "foreign_keys(1)",
+	"temp_store(MEMORY)", "cache_size(-32768)", "wal_autocheckpoint(4096)"}
+
 // ErrInUse is the error of a SQLite file that another process works with.
 var ErrInUse = errors.New("ledger: another process uses the file")
 
@@ -34,8 +42,7 @@ func openSQLite(ctx context.Context, config Config) (*Store, error) {
 		return nil, err
 	}
 	store := &Store{sqlite: true, lock: lock}
-	store.writer, err = openFile(sqliteName(config.Path, "rwc",
-		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "foreign_keys(1)"))
+	store.writer, err = openFile(sqliteName(config.Path, "rwc", writing...))
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
