@@ -147,11 +147,13 @@ func (p *parts) buildService(config config.Config) error {
 	p.service = &enrich.Service{
 		Normalizer:   normalizer,
 		Cache:        p.recall,
-		Renderings:   p.records,
 		Finder:       p.routes,
 		Suppressions: p.eraser.Suppressions,
 		Config:       config.Answers.WithDefaults(),
 		Log:          p.log,
+	}
+	if p.records.KeepsRenderings() {
+		p.service.Renderings = p.records
 	}
 	if p.eraser.Audit != nil {
 		p.service.Auditor = p.eraser.Audit

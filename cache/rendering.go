@@ -136,6 +136,9 @@ func (r *renderings) close() {
 	}
 }
 
+// KeepsRenderings tells whether there is memory to keep any in.
+func (c *Cache) KeepsRenderings() bool { return c.renderings != nil }
+
 // Glance looks at what memory knows about two subjects, either of which may be
 // the zero key. It is false when memory lacks one of them or must ask Redis
 // before it may be used.

@@ -136,8 +136,7 @@ func (b *batch) recited(place int, response *enrichv1.EnrichResponse) {
 }
 
 func (b *batch) found(place int, answer *enrich.Answer, recital *enrich.Recital) {
-	response := writeAnswer(*answer)
-	b.server.keep(b.ctx, b.call, recital, answer, response)
+	response := b.server.write(b.ctx, b.call, answer, recital)
 	b.results[place] = &enrichv1.EnrichResult{Result: &enrichv1.EnrichResult_Response{Response: response}}
 	b.subjects = subjectsOf(b.subjects, answer)
 	source := sourceOf(answer)

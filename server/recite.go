@@ -3,9 +3,9 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/enrichd/enrichd/enrich"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
@@ -52,18 +52,25 @@ func (s *Server) recite(ctx context.Context, call *call, request *enrich.Request
 	return response, recital
 }
 
-// keep keeps an answer as it is sent.
-func (s *Server) keep(ctx context.Context, call *call, recital *enrich.Recital, answer *enrich.Answer, response *enrichv1.EnrichResponse) {
-	if !recital.Keeps(answer) {
-		return
-	}
-	var sent []byte
-	var err error
+// write translates an answer into the message that is sent, and keeps it in the
+// form in which that is.
+func (s *Server) write(ctx context.Context, call *call, answer *enrich.Answer, recital *enrich.Recital) *enrichv1.EnrichResponse {
 	if call.form == enrich.RenderedProto {
-		sent, err = proto.Marshal(response)
-	} else {
-		sent, err = protojson.Marshal(response)
+		response := wireAnswer(answer)
+		if recital.Keeps(answer) {
+			recital.Keep(ctx, answer, slices.Clone(response.ProtoReflect().GetUnknown())) // without the room to grow
+		}
+		return response
 	}
+	response := writeAnswer(*answer)
+	if recital.Keeps(answer) {
+		s.keepJSON(ctx, call, recital, answer, response)
+	}
+	return response
+}
+
+func (s *Server) keepJSON(ctx context.Context, call *call, recital *enrich.Recital, answer *enrich.Answer, response *enrichv1.EnrichResponse) {
+	sent, err := protojson.Marshal(response)
 	if err != nil {
 		return
 	}

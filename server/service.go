@@ -51,7 +51,6 @@ func (s *Server) answer(ctx context.Context, call *call, message *enrichv1.Enric
 	if err != nil {
 		return nil, sourceNone, err
 	}
-	response = writeAnswer(answer)
-	s.keep(ctx, call, &recital, &answer, response)
+	response = s.write(ctx, call, &answer, &recital)
 	return response, sourceOf(&answer), nil
 }
