@@ -34,7 +34,7 @@ crashrun: setup ## Kill durable work 50 times on SQLite and on PostgreSQL, and c
 	ENRICHD_CRASH_KILLS=50 ENRICHD_CRASH_ON=both go test -count=1 -v -timeout 30m -run TestCrash ./jobs
 
 importrun: ## Import 100,000 messy rows through vendors with brownouts, and check that the figures add up.
-	ENRICHD_IMPORT_ROWS=100000 go test -count=1 -v -timeout 60m -run TestImportRun ./intake
+	ENRICHD_IMPORT_ROWS=100000 go test -count=1 -v -timeout 60m -run 'TestImportRun|TestRowsOfRubbish' ./intake
 
 waitrun: setup ## Measure how long interactive leads take alone and beside a bulk import of 100,000.
 	ENRICHD_BACKLOG=100000 go test -run '^$$' -bench Interactive -benchtime 200x -timeout 30m ./jobs

@@ -14,7 +14,8 @@ const (
 )
 
 // span takes the record apart that begins with a line, and returns the further
-// lines that it goes over. Nil cells: its last quoted cell has no end.
+// lines that it goes over. Nil cells: its last quoted cell has no end, or not
+// before another row.
 func (t *Table) span(first physical) (cells []string, more []physical, err error) {
 	cells, closed := split(first.text, t.comma)
 	if closed || first.long {
@@ -30,7 +31,7 @@ func (t *Table) span(first physical) (cells []string, more []physical, err error
 			more = append(more, next)
 			text = append(append(text, '\n'), next.text...)
 		}
-		if err != nil || next.long || len(more) >= mostLinesInCell || len(text) > mostOfLines {
+		if err != nil || next.long || t.isRow(next.text) || len(more) >= mostLinesInCell || len(text) > mostOfLines {
 			return nil, more, nil
 		}
 		if closesQuote(next.text, t.comma) {

@@ -196,7 +196,7 @@ func (t *Table) record(first physical) (Row, error) {
 		return Row{}, err
 	}
 	row := t.row(first, cells)
-	if cells == nil || len(more) > 0 && (row.Refused != "" || t.swallows(row, first, more)) {
+	if cells == nil || len(more) > 0 && (row.Refused != "" || t.swallows(row, first)) {
 		t.lines.unread(more)
 		return t.refused(first, "unclosed_quote"), nil
 	}
@@ -225,23 +225,25 @@ func (t *Table) row(line physical, cells []string) Row {
 	return Row{Line: line.number, Email: email, Cells: cells}
 }
 
-// swallows tells whether a row of several lines has a row of its own among them,
-// or its address over several: then its quote is closed by another row's.
-func (t *Table) swallows(row Row, first physical, more []physical) bool {
+// swallows tells whether a row of several lines has its address over several, or
+// is two rows of which the first has an open quote: then the quote is closed by
+// another row's.
+func (t *Table) swallows(row Row, first physical) bool {
 	if strings.Contains(strings.TrimSpace(row.Email), "\n") {
 		return true
 	}
-	inside := more[:len(more)-1]
-	if before, _ := split(first.text, t.comma); len(before)-1 <= t.at { // the quote is before the address
-		inside = append([]physical{{text: strings.TrimPrefix(first.text, `"`)}}, inside...)
+	before, _ := split(first.text, t.comma)
+	return len(before)-1 <= t.at && t.isRow(strings.TrimPrefix(first.text, `"`))
+}
+
+// isRow tells whether a line without quotes is a row of its own, with an address
+// in its place.
+func (t *Table) isRow(line string) bool {
+	if len(t.header) == 0 || strings.Contains(line, `"`) {
+		return false
 	}
-	return slices.ContainsFunc(inside, func(line physical) bool {
-		if strings.Contains(line.text, `"`) {
-			return false
-		}
-		cells, _ := split(line.text, t.comma)
-		return len(cells) == len(t.header) && strings.Contains(cells[t.at], "@")
-	})
+	cells, _ := split(line, t.comma)
+	return len(cells) == len(t.header) && strings.Contains(cells[t.at], "@")
 }
 
 var withoutHyphens = strings.NewReplacer(" ", "", "-", "", "_", "")
