@@ -142,6 +142,11 @@ func (e *Engine) SubmitIn(ctx context.Context, tx *sql.Tx, account enrich.Accoun
 	var jobs []Job
 	for i, receipt := range receipts {
 		results[at[i]].Receipt = receipt
+		if receipt.Widened { // it is worked anew, so nothing of it is given up
+			if err := e.Store.ResolveOf(ctx, tx, ledger.DeadLead, receipt.ID, "retried"); err != nil {
+				return nil, err
+			}
+		}
 		if receipt.NeedsJob {
 			jobs = append(jobs, Job{Kind: Enrich, Target: receipt.ID, Lane: receipt.Lane, Round: receipt.Revision})
 		}
