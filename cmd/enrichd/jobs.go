@@ -16,14 +16,15 @@ import (
 
 // jobsCommand works with accepted leads on a running service.
 type jobsCommand struct {
-	Status jobsStatusCommand `cmd:"" help:"Count what waits, is under way, ended, and is stopped."`
-	List   jobsListCommand   `cmd:"" help:"List accepted leads."`
-	Show   jobsShowCommand   `cmd:"" help:"Show a lead: its state, its answer, and what happened to it."`
-	Reset  jobsResetCommand  `cmd:"" help:"Take a lead from its worker and have it worked again."`
-	Cancel jobsCancelCommand `cmd:"" help:"End a lead that has not ended."`
-	Retry  jobsRetryCommand  `cmd:"" help:"Work a lead again that has ended, with all its tries."`
-	Pause  jobsPauseCommand  `cmd:"" help:"Stop some work until it is resumed; what is under way is finished."`
-	Resume jobsResumeCommand `cmd:"" help:"Let work go on."`
+	Status  jobsStatusCommand  `cmd:"" help:"Count what waits, is under way, ended, and is stopped."`
+	List    jobsListCommand    `cmd:"" help:"List accepted leads."`
+	Show    jobsShowCommand    `cmd:"" help:"Show a lead: its state, its answer, and what happened to it."`
+	Reset   jobsResetCommand   `cmd:"" help:"Take a lead from its worker and have it worked again."`
+	Cancel  jobsCancelCommand  `cmd:"" help:"End a lead that has not ended."`
+	Retry   jobsRetryCommand   `cmd:"" help:"Work a lead again that has ended, with all its tries."`
+	Charges jobsChargesCommand `cmd:"" help:"Print what vendor calls for leads cost, as JSON lines."`
+	Pause   jobsPauseCommand   `cmd:"" help:"Stop some work until it is resumed; what is under way is finished."`
+	Resume  jobsResumeCommand  `cmd:"" help:"Let work go on."`
 }
 
 // operatorFlags say which service is asked, and how its answer is printed.

@@ -186,6 +186,12 @@ func TestCommandsOverAService(t *testing.T) {
 	if shown := o.lines("jobs", "show", id); shown[0]["answer"] == nil || shown[0]["timeline"] == nil {
 		t.Errorf("show says %v", shown)
 	}
+	if charges := o.lines("jobs", "charges", "--since", "2026-01-31"); len(charges) == 0 || charges[0]["provider"] != "hunter" {
+		t.Errorf("charges = %v", charges)
+	}
+	if charges := o.lines("jobs", "charges", "--since", time.Now().Add(time.Hour).Format(time.RFC3339)); len(charges) != 0 {
+		t.Errorf("charges of the future = %v", charges)
+	}
 	if again := o.says("jobs", "retry", id); again != "retried "+id+"\n" {
 		t.Errorf("retry says %q", again)
 	}
@@ -207,6 +213,7 @@ func TestCommandsOverAService(t *testing.T) {
 		{"unknown_name", []string{"jobs", "pause", "lane", "express"}},
 		{"name:", []string{"jobs", "pause", "lane"}},
 		{"api_key", []string{"jobs", "status", "--key", "wrong"}},
+		{"--since", []string{"jobs", "charges", "--since", "yesterday"}},
 		{"name dead letters", []string{"deadletters", "replay"}},
 	} {
 		if code, _, said := command(t, "", refused.args...); code != 1 || !strings.Contains(said, refused.says) {
