@@ -83,6 +83,23 @@ func TestPathsAreRepeatedOnlyAsNames(t *testing.T) {
 	}
 }
 
+// TestShortIDsNeedNoRules holds what streams leave unchecked against the contract.
+func TestShortIDsNeedNoRules(t *testing.T) {
+	rules, err := contractRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, request := range []*enrichv1.EnrichRequest{nil, {}, {Purpose: strings.Repeat("x", 10_000)}} {
+		question := &enrichv1.StreamEnrichRequest{CorrelationId: strings.Repeat("\x00", shortID), Request: request}
+		if err := rules.Validate(question); err != nil {
+			t.Errorf("a rule is about %v: %v", question, err)
+		}
+	}
+	if rules.Validate(&enrichv1.StreamEnrichRequest{CorrelationId: strings.Repeat("x", 10_000)}) == nil {
+		t.Error("no rule is about long ids any more")
+	}
+}
+
 // TestPlainMessagesBreakNoRule: such a message is not checked.
 func TestPlainMessagesBreakNoRule(t *testing.T) {
 	rules, err := contractRules()
