@@ -17,9 +17,9 @@ var meanings = map[string]string{
 	"failed_share":         "errors over questions that came back",
 	"unfinished":           "questions under way when the load ended",
 	"vendor_calls":         "calls in the vendors' ledgers",
-	"calls_per_lead":       "those calls over the leads that each vendor was asked for",
-	"retry_depth":          "the most calls that one vendor got for one lead",
-	"retry_spread":         "standard deviation over mean of the time between two calls for one lead",
+	"calls_per_lead":       "those calls over the different ones among them: 1 where no call was repeated",
+	"retry_depth":          "how often the call was made that a vendor got most often",
+	"retry_spread":         "standard deviation over mean of the time between a call and its repeat",
 	"refused_per_10k":      "calls that a limit refused, per 10,000 calls",
 	"too_many_per_10k":     "calls answered 429, faults included, per 10,000 calls",
 	"after_spent":          "calls refused because a day or month was spent",
@@ -107,15 +107,12 @@ func (e Evidence) ledgerFigures(f map[string]float64) {
 		last := map[string]time.Time{}
 		times := map[string]int64{}
 		for _, entry := range l.Entries {
-			if entry.Subject == "" {
-				continue
-			}
-			if before, again := last[entry.Subject]; again {
+			if before, again := last[entry.Request]; again {
 				gaps = append(gaps, entry.Time.Sub(before).Seconds())
 			}
-			last[entry.Subject] = entry.Time
-			times[entry.Subject]++
-			depth = max(depth, times[entry.Subject])
+			last[entry.Request] = entry.Time
+			times[entry.Request]++
+			depth = max(depth, times[entry.Request])
 		}
 		leads += int64(len(times))
 		if allowed := l.allowed(e.Began, e.Began.Add(e.Length)); allowed > 0 {

@@ -22,7 +22,7 @@ var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func madeUp() judge.Evidence {
 	var entries []fakevendor.Entry
 	add := func(at time.Duration, subject string, change func(*fakevendor.Entry)) {
-		entry := fakevendor.Entry{Time: began.Add(at), Subject: subject, Status: 200, Milliseconds: 100}
+		entry := fakevendor.Entry{Time: began.Add(at), Request: subject, Status: 200, Milliseconds: 100}
 		change(&entry)
 		entries = append(entries, entry)
 	}

@@ -32,10 +32,8 @@ const (
 var (
 	vendors = flag.Int("vendors", 2, "how many vendors the fleet calls")
 	windows = flag.Int("windows", 2, "how many minutes it does")
+	amount  = flag.Int64("amount", 600, "how many calls each vendor allows in a minute")
 )
-
-// rule is what every vendor allows: 600 calls a minute.
-var rule = strict.Limit{Name: "minute", Shape: strict.Fixed, Amount: 600, Window: time.Minute}
 
 // vendor is one strict vendor at the end of a network.
 type vendor struct {
@@ -91,6 +89,7 @@ func TestTwentyReplicas(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates thousands of calls")
 	}
+	rule := strict.Limit{Name: "minute", Shape: strict.Fixed, Amount: *amount, Window: time.Minute}
 	length := time.Duration(*windows) * rule.Window
 	synctest.Test(t, func(t *testing.T) {
 		redis := miniredis.NewMiniRedis()

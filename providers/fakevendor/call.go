@@ -66,10 +66,13 @@ func textOf(item map[string]any, name string) string {
 // readBody reads what a request carries beside its query: JSON, or a form,
 // whose values count as the query's. It tells whether it could be read.
 func (c *call) readBody() bool {
+	sent := c.request.Method + " " + c.request.URL.RequestURI()
+	c.note.request = subjectID(c.vendor.world.Seed, sent)
 	if c.request.Body == nil || c.request.ContentLength == 0 {
 		return true
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(nil, c.request.Body, mostBody))
+	c.note.request = subjectID(c.vendor.world.Seed, sent+"\n"+string(text))
 	if err != nil || len(text) == 0 {
 		return err == nil
 	}

@@ -22,6 +22,9 @@ type Entry struct {
 	// Subject names what was asked for, see Server.SubjectID; empty: the call
 	// never came so far. Of several, the first.
 	Subject string `json:"subject,omitempty"`
+	// Request names what was sent, headers aside, as Subject does: equal ones are
+	// repeats, whether or not the calls came far enough to have a subject.
+	Request string `json:"request"`
 	// Entities is how many subjects were asked for.
 	Entities int `json:"entities"`
 	// IdempotencyKey as it was sent in that header, or in the field that the
@@ -96,6 +99,7 @@ type note struct {
 	caller    *caller
 	key       string // where no caller was found
 	subject   uint64
+	request   uint64
 	milli     milli
 	untracked bool
 }
@@ -203,6 +207,7 @@ func (n *note) entry() Entry {
 	if n.subject != 0 {
 		e.Subject = subjectText(n.subject)
 	}
+	e.Request = subjectText(n.request)
 	e.Credits = float64(n.milli) / float64(credit)
 	return e
 }

@@ -28,3 +28,24 @@ func TestTheLedgerIsBoundedAndItsCountersAreNot(t *testing.T) {
 		}
 	})
 }
+
+// TestRepeatsAreToldWhateverBecameOfThem sends equal and different requests to a
+// vendor that answers none of them.
+func TestRepeatsAreToldWhateverBecameOfThem(t *testing.T) {
+	config := only("apollo", all("apollo"))
+	down := config.Vendors["apollo"]
+	down.Faults.Rules = []Fault{{Kind: Outage, Status: 503}}
+	config.Vendors["apollo"] = down
+	bubble(t, config, func(t *testing.T, c *client) {
+		for _, body := range []string{`{"email":"ada.north@blue-river.example"}`, `{"email":"ben.south@blue-river.example"}`, `{"email":"ada.north@blue-river.example"}`} {
+			c.do("apollo", "POST /api/v1/people/match "+body, "")
+		}
+		booked := c.server.Ledger("apollo", 0, 3)
+		if len(booked) != 3 || booked[0].Fault == "" || booked[0].Subject != "" {
+			t.Fatalf("booked %+v", booked)
+		}
+		if booked[0].Request == "" || booked[0].Request != booked[2].Request || booked[0].Request == booked[1].Request {
+			t.Errorf("requests %s, %s, %s: the third repeats the first", booked[0].Request, booked[1].Request, booked[2].Request)
+		}
+	})
+}
