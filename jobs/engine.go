@@ -60,11 +60,11 @@ func New(ctx context.Context, config Config, parts Parts) (*Engine, error) {
 	for _, sink := range parts.Sinks {
 		e.sinks[sink.Name()] = sink
 	}
-	e.acceptances = together(parts.Store, e.accepting(parts.Store.Write))
-	e.patientAcceptances = together(parts.Store, e.accepting(parts.Store.MakeWay))
-	e.completions = together(parts.Store, e.completing(parts.Store.Write))
-	e.patientCompletions = together(parts.Store, e.completing(parts.Store.MakeWay))
-	e.deliveries = together(parts.Store, e.endDeliveries)
+	e.acceptances = together(e.accepting(parts.Store.Write))
+	e.patientAcceptances = together(e.accepting(parts.Store.MakeWay))
+	e.completions = together(e.completing(parts.Store.Write))
+	e.patientCompletions = together(e.completing(parts.Store.MakeWay))
+	e.deliveries = together(e.endDeliveries)
 	queue, err := newQueue(ctx, parts.Store, e.config, map[Kind]Handler{Enrich: e.work, Deliver: e.deliver}, parts.Log)
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func New(ctx context.Context, config Config, parts Parts) (*Engine, error) {
 // mostTogether is how many leads are written with the same statements.
 const mostTogether = 64
 
-func together[I, O any](store *ledger.Store, do func(context.Context, []I) ([]O, error)) *ledger.Batcher[I, O] {
-	return &ledger.Batcher[I, O]{Do: do, Most: mostTogether, AtOnce: store.AtOnce()}
+func together[I, O any](do func(context.Context, []I) ([]O, error)) *ledger.Batcher[I, O] {
+	return &ledger.Batcher[I, O]{Do: do, Most: mostTogether}
 }
 
 // writing is ledger.Store's Write or MakeWay.

@@ -24,7 +24,7 @@ import (
 const (
 	fetchCooldown   = 20 * time.Millisecond // each fetch of a lane is a write
 	fetchInterval   = 100 * time.Millisecond
-	maxFailures     = 8 // of our own, such as a database that is away; a lead's tries are counted in the ledger
+	maxFailures     = 8               // of our own, such as a database that is away; a lead's tries are counted in the ledger
 	keepCompleted   = 5 * time.Minute // nobody asks for them, and others are found faster without
 	keepCancelled   = 7 * 24 * time.Hour
 	keepDiscarded   = -1 // the reconciler looks at them

@@ -8,19 +8,19 @@ import (
 // Batcher does together what many callers ask for at once: a statement about
 // many rows costs little more than one about a single row, and a commit costs
 // the same. Nobody waits for others to come: whoever finds it idle begins, and
-// those who come meanwhile are the next batch. It is safe for concurrent use.
+// those who come meanwhile are the next batch. One batch is done at a time: with
+// two, each was half as large and PostgreSQL worked a quarter more for the same
+// leads. It is safe for concurrent use.
 type Batcher[I, O any] struct {
 	// Do does a batch and returns an outcome for each piece, in order, or the
 	// error that none of it was done. Its context is not cancelled.
 	Do func(ctx context.Context, pieces []I) ([]O, error)
 	// Most pieces of a batch.
 	Most int
-	// AtOnce is how many batches are done at the same time.
-	AtOnce int
 
 	mu      sync.Mutex // guards the rest
 	waiting []*asked[I, O]
-	running int
+	running bool
 }
 
 // asked is one caller's piece.
@@ -38,10 +38,8 @@ func (b *Batcher[I, O]) Ask(ctx context.Context, piece I) (O, error) {
 	a := &asked[I, O]{ctx: ctx, piece: piece, done: make(chan struct{})}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, a)
-	idle := b.running < b.AtOnce
-	if idle {
-		b.running++
-	}
+	idle := !b.running
+	b.running = true
 	b.mu.Unlock()
 	if idle {
 		go b.run()
@@ -56,8 +54,7 @@ func (b *Batcher[I, O]) run() {
 		b.mu.Lock()
 		batch := b.waiting[:min(len(b.waiting), b.Most)]
 		if b.waiting = b.waiting[len(batch):]; len(batch) == 0 {
-			b.waiting = nil
-			b.running--
+			b.waiting, b.running = nil, false
 			b.mu.Unlock()
 			return
 		}

@@ -16,7 +16,7 @@ var errBad = errors.New("bad")
 // doubler doubles numbers, a second for each batch, and fails with a batch that
 // has a bad one. It notes the batches.
 func doubler(batches *[][]int, bad ...int) *ledger.Batcher[int, int] {
-	return &ledger.Batcher[int, int]{Most: 4, AtOnce: 1, Do: func(_ context.Context, pieces []int) ([]int, error) {
+	return &ledger.Batcher[int, int]{Most: 4, Do: func(_ context.Context, pieces []int) ([]int, error) {
 		time.Sleep(time.Second)
 		*batches = append(*batches, slices.Clone(pieces))
 		var doubled []int

@@ -108,10 +108,10 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		return nil, err
 	}
 	store.node = config.Node
-	store.claims = &Batcher[wish, Lead]{Do: store.claimer(store.Write), Most: mostTogether, AtOnce: store.AtOnce()}
-	store.patientClaims = &Batcher[wish, Lead]{Do: store.claimer(store.MakeWay), Most: mostTogether, AtOnce: store.AtOnce()}
-	store.dispatches = &Batcher[string, Dispatch]{Do: store.dispatch, Most: mostTogether, AtOnce: 2}
-	store.answers = &Batcher[answered, struct{}]{Do: store.keepAnswers, Most: mostTogether, AtOnce: store.AtOnce()}
+	store.claims = &Batcher[wish, Lead]{Do: store.claimer(store.Write), Most: mostTogether}
+	store.patientClaims = &Batcher[wish, Lead]{Do: store.claimer(store.MakeWay), Most: mostTogether}
+	store.dispatches = &Batcher[string, Dispatch]{Do: store.dispatch, Most: mostTogether}
+	store.answers = &Batcher[answered, struct{}]{Do: store.keepAnswers, Most: mostTogether}
 	if err := errors.Join(store.Exclusively(ctx, store.migrate)); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -148,15 +148,6 @@ func (s *Store) Pool() *sql.DB { return s.writer }
 
 // mostTogether is how many pieces of work are done with the same statements.
 const mostTogether = 64
-
-// AtOnce is how many batches of a kind are best written at the same time: SQLite
-// has one writer, and PostgreSQL waits for its disk.
-func (s *Store) AtOnce() int {
-	if s.sqlite {
-		return 1
-	}
-	return 2
-}
 
 // Write runs the statements of work in one transaction. When it returns nil
 // they lie on the disk; with an error none of them counts. work is given a
