@@ -185,24 +185,29 @@ func (t *trial) providers() (list []any) {
 	return list
 }
 
-// alignToWindow waits for the beginning of a ten-second window when a vendor
-// has fixed ones, so that what is allowed can be told exactly.
+// longestAlignment is how long a run waits at most for a window to begin.
+const longestAlignment = time.Minute
+
+// alignToWindow waits for the beginning of the longest fixed window that any
+// vendor has, so that what is allowed can be told exactly.
 func (t *trial) alignToWindow(ctx context.Context) error {
+	var longest time.Duration
 	for _, vendor := range t.Vendors {
 		for _, limit := range vendor.Fake.Limits.Rules {
-			if limit.Shape != "fixed" {
-				continue
-			}
-			begin := time.Now().Truncate(10 * time.Second).Add(10 * time.Second)
-			select {
-			case <-time.After(time.Until(begin)):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
+			if limit.Shape == strict.Fixed {
+				longest = max(longest, min(limit.Window, longestAlignment))
 			}
 		}
 	}
-	return nil
+	if longest == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(time.Until(time.Now().Truncate(longest).Add(longest))):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (t *trial) redisTrips(ctx context.Context) int64 {
