@@ -41,6 +41,8 @@ func TestConformance(t *testing.T) {
 		"imports go on where they stopped":      imports,
 		"switches last as long as the longest":  switches,
 		"erasure reaches every table":           erasure,
+		"what is pending is counted by sink":    backlogs,
+		"of many who replace a mark one does":   marks,
 	}
 	for database, config := range databases {
 		for name, promise := range promises {
