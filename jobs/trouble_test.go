@@ -69,6 +69,7 @@ func TestUnwritableFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	hold("PRAGMA busy_timeout = 10000") // the engine may be writing
 	accepted := map[string]bool{}
 	for name, trouble := range map[string]struct{ begin, end func() }{
 		"locked":    {func() { hold("BEGIN IMMEDIATE") }, func() { hold("ROLLBACK") }},
