@@ -63,6 +63,9 @@ func (s *shared) bookAhead(now time.Time, c *class) {
 	b := &c.booked
 	// The caller who is being served still counts as waiting.
 	want := c.waiting() - b.held() - 1
+	if stock := s.stock(now, c); b.held() < stock/4 {
+		want = max(want, stock-b.held())
+	}
 	if want > 0 && !now.Before(b.ask) && b.last().Sub(now) < bookAhead && s.mayAsk(now) {
 		o := s.order(now, c, want)
 		o.Waiting = max(0, o.Waiting-1)
@@ -73,7 +76,7 @@ func (s *shared) bookAhead(now time.Time, c *class) {
 // book asks for calls of the class.
 func (s *shared) book(now time.Time, c *class) {
 	if s.mayAsk(now) {
-		s.send(s.order(now, c, max(1, c.waiting()-c.booked.held())), c)
+		s.send(s.order(now, c, max(1, c.waiting()-c.booked.held())+s.stock(now, c)), c)
 	}
 }
 
@@ -137,4 +140,52 @@ func (s *shared) reportLater(now time.Time) {
 	}
 	s.orders.beating = true
 	s.orders.beat.Reset(max(after, s.away.retry.Sub(now)))
+}
+
+const (
+	// stockFor is for how long ahead calls are booked that nobody waits for yet.
+	// Then they are given back, before they would leave late.
+	stockFor = 20 * time.Millisecond
+	// richTimes the stock must be left of an account at once for a stock to be
+	// held: then it is nothing that anybody else could miss.
+	richTimes = 20
+)
+
+// stock is how many calls of the class are booked beyond those that are waited
+// for. A busy replica of a rich account so asks Redis for many calls at once
+// instead of for each few, and its callers do not wait for the answer. Of an
+// account that is not rich, and of places, nothing is held back.
+func (s *shared) stock(now time.Time, c *class) int64 {
+	stock := int64(s.away.meter.perSecond(now) * stockFor.Seconds())
+	if !now.Before(c.booked.roomTill) || c.booked.room < richTimes*stock {
+		return 0
+	}
+	for i, units := range s.units(c) {
+		if units > 0 && s.slots[i].local != nil {
+			return 0
+		}
+	}
+	return stock
+}
+
+// idle gives back what was booked for callers who have left, but for a stock.
+func (s *shared) idle(now time.Time) (wake time.Time) {
+	wake = never
+	for c := range s.classes {
+		stocked := s.stock(now, c) > 0
+		kept := c.booked.leases[:0]
+		for _, l := range c.booked.leases {
+			until := l.start.Add(stockFor)
+			if !stocked || l.gap > 0 || !now.Before(until) {
+				s.giveBack(l)
+				continue
+			}
+			kept, wake = append(kept, l), earliest(wake, until)
+		}
+		if c.booked.leases = kept; len(kept) == 0 {
+			delete(s.classes, c)
+		}
+	}
+	s.reportLater(now)
+	return wake
 }

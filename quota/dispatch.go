@@ -17,13 +17,13 @@ func (s *scheduler) dispatchLater() {
 func (s *scheduler) dispatch(now time.Time) {
 	wake := never
 	switch {
-	case s.waiting == 0:
-		s.source.rest(now)
 	case s.pause.active(now):
 		s.source.rest(now)
-		if !s.pause.Until.IsZero() {
+		if s.waiting > 0 && !s.pause.Until.IsZero() {
 			wake = s.pause.Until
 		}
+	case s.waiting == 0:
+		wake = s.source.idle(now)
 	default:
 		wake = s.pass(now)
 	}

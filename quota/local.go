@@ -18,8 +18,10 @@ type source interface {
 	finish(now time.Time, what spent, sent bool, states []enrich.LimitState)
 	// left is told that a call left late.
 	left(now time.Time, what spent, at time.Time)
-	// rest is told that nobody waits, or nobody may call.
+	// rest is told that nobody may call.
 	rest(now time.Time)
+	// idle is told that nobody waits, and says when it wants to hear so again.
+	idle(now time.Time) (wake time.Time)
 	// estimate is when the last of so many calls can begin, as far as is known.
 	estimate(now time.Time, c *class, calls int64, d demand) time.Time
 	// fits tells whether such a call can ever begin.
@@ -200,7 +202,9 @@ func (l *local) setGuard(now time.Time, guard time.Duration) {
 }
 
 func (l *local) rest(time.Time) {}
-func (l *local) close()         {}
+
+func (l *local) idle(time.Time) time.Time { return never }
+func (l *local) close()                   {}
 
 func (l *local) pause(_ time.Time, p Pause, _ bool) {
 	l.probe = probe{due: p.probed()}

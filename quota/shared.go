@@ -196,7 +196,7 @@ func (s *shared) translate(l lease) []int64 {
 	return nil
 }
 
-// rest gives back what was booked for callers who have left or may not call.
+// rest gives back what was booked for callers who may not call.
 func (s *shared) rest(now time.Time) {
 	for c := range s.classes {
 		s.giveBack(c.booked.leases...)

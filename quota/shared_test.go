@@ -3,6 +3,7 @@ package quota_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/quota"
@@ -53,4 +54,34 @@ func TestThreeReplicasAreFair(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, measure) })
 	}
+}
+
+// TestStockOfARichAccount has callers come one after the other to an account
+// that none of them can exhaust: most find a call booked, and what nobody came
+// for goes back.
+func TestStockOfARichAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const calls, amount = 4000, 1_000_000
+		f := newFleet(t, 2, enrich.Limit{Name: "daily", Shape: enrich.FixedWindow, Unit: enrich.Requests, Amount: amount, Calendar: "day"})
+		call := func(k *quota.Keeper) {
+			permit, err := k.Acquire(t.Context(), quota.Ask{Provider: "acme"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			permit.Settle(enrich.KnownCharge(0), nil)
+		}
+		for range calls {
+			call(f.keepers[0])
+			time.Sleep(500 * time.Microsecond)
+		}
+		atMost(t, "Redis calls per vendor call", float64(f.trips())/calls, 0.25)
+
+		before := f.trips()
+		time.Sleep(time.Minute)
+		atMost(t, "Redis calls once nobody comes", float64(f.trips()-before), 30) // each looks for switches every 5 s
+		call(f.keepers[1])
+		if left := f.keepers[1].Snapshot()[0].Limits[0].Left; left != amount-calls-1 {
+			t.Errorf("%d calls are left of %d after %d: those that nobody came for are not back", left, amount, calls+1)
+		}
+	})
 }
