@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -31,6 +32,7 @@ type Process struct {
 	GRPC, REST, Admin string
 
 	command *exec.Cmd
+	leaving atomic.Bool
 	ended   chan struct{} // closed when it has ended
 	last    lastLines
 }
@@ -152,10 +154,20 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
+// Leave asks the process to end. From then on it is Leaving.
+func (p *Process) Leave() error {
+	p.leaving.Store(true)
+	return p.Signal(syscall.SIGTERM)
+}
+
+// Leaving tells whether the process was asked to end: a load balancer sends it
+// nothing new, and what is under way there finishes.
+func (p *Process) Leaving() bool { return p.leaving.Load() }
+
 // Stop asks the process to end and kills it when it has not within 15 seconds.
 func (p *Process) Stop() {
 	_ = p.Signal(syscall.SIGCONT)
-	_ = p.Signal(syscall.SIGTERM)
+	_ = p.Leave()
 	select {
 	case <-p.ended:
 	case <-time.After(15 * time.Second):

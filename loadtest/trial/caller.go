@@ -43,13 +43,13 @@ type door struct {
 }
 
 // driverFor returns the way in; after a restart of the replica a new one. nil
-// means that the replica is away.
+// means that the replica is away or about to leave.
 func (d *door) driverFor() drive.Driver {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.replica != nil {
 		process := d.replica.Current()
-		if process.Ended() {
+		if process.Ended() || process.Leaving() {
 			return nil
 		}
 		if process != d.process && d.driver != nil {
@@ -190,8 +190,8 @@ func (c *caller) one(ctx context.Context, n int64, intended time.Time) bool {
 	return true
 }
 
-// driver of the nth exchange: replicas in turn, but for those that are away, as
-// a load balancer does.
+// driver of the nth exchange: replicas in turn, but for those that are away or
+// about to leave, as a load balancer does.
 func (c *caller) driver(n int64) drive.Driver {
 	for i := range c.doors {
 		if driver := c.doors[(n+int64(i))%int64(len(c.doors))].driverFor(); driver != nil {

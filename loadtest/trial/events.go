@@ -44,7 +44,7 @@ func (t *trial) do(ctx context.Context, event scenario.Event) error {
 		t.replicas[event.Replica-1].Current().Kill()
 		return nil
 	case "stop replica":
-		return t.replicas[event.Replica-1].Current().Signal(syscall.SIGTERM)
+		return t.replicas[event.Replica-1].Current().Leave()
 	case "start replica":
 		return t.replicas[event.Replica-1].Restart(ctx)
 	case "restart replicas":
