@@ -135,8 +135,12 @@ func (g *group) commit(first *piece) (pieces []*piece, err error) {
 	ctx := context.Background()
 	tx, release, err := g.begin(ctx)
 	if err != nil {
-		for p := g.next(true); p != nil && len(pieces) < groupSize; p = g.next(true) {
-			pieces = append(pieces, p) // they would wait for the same error
+		for len(pieces) < groupSize {
+			p := g.next(true)
+			if p == nil {
+				break
+			}
+			pieces = append(pieces, p) // it would wait for the same error
 		}
 		return pieces, err
 	}

@@ -57,6 +57,31 @@ func TestWhatMakesWayGoesLast(t *testing.T) {
 	}
 }
 
+// TestNobodyIsForgottenWhileNothingCanBeWritten has more callers wait than share a
+// transaction, when none can begin.
+func TestNobodyIsForgottenWhileNothingCanBeWritten(t *testing.T) {
+	store := openOne(t)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	g := &group{db: store.Pool(), urgent: make(chan *piece, groupSize), patient: make(chan *piece, groupSize)}
+	for range groupSize {
+		g.urgent <- &piece{ctx: t.Context()}
+		g.patient <- &piece{ctx: t.Context()}
+	}
+	for told, waiting := 0, 2*groupSize; waiting > 0; told = 0 {
+		first := g.next(true)
+		if first == nil {
+			t.Fatalf("%d are forgotten", waiting)
+		}
+		pieces, err := g.commit(first)
+		if told = len(pieces); err == nil || told > groupSize {
+			t.Fatalf("%d pieces, error %v", told, err)
+		}
+		waiting -= told
+	}
+}
+
 // TestCommitsWaitForTheDisk asks SQLite how it commits what the ledger writes,
 // and what the queue's engine writes on its own.
 func TestCommitsWaitForTheDisk(t *testing.T) {
