@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"sync"
 )
 
@@ -97,11 +98,22 @@ func (b *Batcher[I, O]) together(live []*asked[I, O]) error {
 	for i, a := range live {
 		pieces[i] = a.piece
 	}
-	outcomes, err := b.Do(context.WithoutCancel(live[0].ctx), pieces)
+	outcomes, err := b.do(context.WithoutCancel(live[0].ctx), pieces)
 	for i, a := range live {
 		if a.err = err; err == nil {
 			a.outcome = outcomes[i]
 		}
 	}
 	return err
+}
+
+// do is Do, whose panic is an error: it would end the program, for no caller is
+// there to recover from it.
+func (b *Batcher[I, O]) do(ctx context.Context, pieces []I) (outcomes []O, err error) {
+	defer func() {
+		if recovered := recover(); recovered != nil {
+			err = fmt.Errorf("ledger: a batch panicked: %v", recovered)
+		}
+	}()
+	return b.Do(ctx, pieces)
 }

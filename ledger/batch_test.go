@@ -109,3 +109,20 @@ func TestWhoLeftIsPassedOver(t *testing.T) {
 		}
 	})
 }
+
+// TestAPanicFailsItsPieceAlone would end the program if nobody recovered.
+func TestAPanicFailsItsPieceAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		batcher := doubler(&[][]int{})
+		sane := batcher.Do
+		batcher.Do = func(ctx context.Context, pieces []int) ([]int, error) {
+			if slices.Contains(pieces, 2) {
+				panic("two")
+			}
+			return sane(ctx, pieces)
+		}
+		if failed := askAll(t, batcher, 5); !slices.Equal(failed, []int{2}) {
+			t.Errorf("failed: %v, want 2 alone", failed)
+		}
+	})
+}
