@@ -213,7 +213,14 @@ func fences(t *testing.T, store *ledger.Store) {
 		}
 		return err
 	})
-	end(t, store, held, ledger.Ending{State: ledger.StatePartial, Result: []byte(`{}`), Cost: 7})
+	write(t, store, func(ctx context.Context, tx *sql.Tx) error { // both at once
+		ended, err := store.End(ctx, tx, ledger.Ending{Lead: lost, State: ledger.StateDone},
+			ledger.Ending{Lead: held, State: ledger.StatePartial, Result: []byte(`{}`), Cost: 7})
+		if err == nil && (!ended[0].Lost || ended[1].Lost) {
+			t.Errorf("the ends of both workers: %+v", ended)
+		}
+		return err
+	})
 	if got := lead(t, store, id); got.State != ledger.StatePartial || got.Cost != 7 {
 		t.Errorf("ended as %+v", got)
 	}

@@ -48,26 +48,30 @@ func (s *Store) End(ctx context.Context, tx *sql.Tx, endings ...Ending) ([]Ended
 	operand, args := s.operand(8, cells)
 	rows, err := tx.QueryContext(ctx, `UPDATE leads SET state = e.column3, reason = e.column4, cost_micros = cost_micros + e.column5,
 		result = CASE WHEN e.column6 = '' THEN result ELSE e.column6 END, owner = '', processing_started_at = 0, finished_at = e.column7
-		FROM (`+operand+`) AS e WHERE id = e.column1 AND fence = e.column2 AND state = e.column8 RETURNING id, revision`, args...)
+		FROM (`+operand+`) AS e WHERE id = e.column1 AND fence = e.column2 AND state = e.column8 RETURNING id, fence, revision`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: end: %w", err)
 	}
 	defer rows.Close()
-	revisions := map[string]int64{}
+	type attempt struct {
+		id    string
+		fence int64
+	}
+	revisions := map[attempt]int64{}
 	for rows.Next() {
-		var id string
+		var of attempt
 		var revision int64
-		if err := rows.Scan(&id, &revision); err != nil {
+		if err := rows.Scan(&of.id, &of.fence, &revision); err != nil {
 			return nil, fmt.Errorf("ledger: end: %w", err)
 		}
-		revisions[id] = revision
+		revisions[of] = revision
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("ledger: end: %w", err)
 	}
 	all := make([]Ended, len(endings))
 	for i, e := range endings {
-		revision, ended := revisions[e.Lead.ID]
+		revision, ended := revisions[attempt{e.Lead.ID, e.Lead.Fence}]
 		all[i] = Ended{Lost: !ended, Again: ended && revision != e.Lead.Revision && e.State != StateCancelled}
 		if !all[i].Again {
 			continue
