@@ -95,30 +95,29 @@ func (c *Cache) recallShared(ctx context.Context, asked []asked) {
 	}
 }
 
-// recallBatch recalls several subjects at once, nil for what is not stored.
+// recallBatch recalls several subjects at once, nil for what is not stored or
+// could not be read.
 func (r *remote) recallBatch(ctx context.Context, asked []asked) ([]*entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.patience.recall)
 	defer cancel()
 	found := make([]*entry, len(asked))
-	if len(asked) == 1 {
-		got, err := r.get(ctx, asked[0].tag)
-		found[0] = got
+	asOf := make([]moment, len(asked))
+	commands := make([]redis.Cmder, len(asked))
+	for i, a := range asked {
+		asOf[i] = r.news.now(a.tag)
+		commands[i] = r.read(ctx, a.tag)
+	}
+	if err := r.reads.send(ctx, commands...); err != nil {
 		return found, err
 	}
-	asOf := make([]moment, len(asked))
-	replies := make([]*redis.StringCmd, len(asked))
-	_, err := r.reads.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, a := range asked {
-			asOf[i] = r.news.now(a.tag)
-			// A foreign value of any size costs no more than the largest of ours.
-			replies[i] = pipe.GetRange(ctx, r.keys.entry(a.tag), 0, int64(maxSealed))
+	var failure error
+	for i, command := range commands {
+		sealed, err := command.(*redis.StringCmd).Bytes()
+		if err != nil {
+			failure = err
+			continue
 		}
-		return nil
-	})
-	for i, reply := range replies {
-		if sealed, err := reply.Bytes(); err == nil {
-			found[i] = r.unseal(sealed, asked[i].tag, asOf[i])
-		}
+		found[i] = r.unseal(sealed, asked[i].tag, asOf[i])
 	}
-	return found, err
+	return found, failure
 }

@@ -131,7 +131,8 @@ func (b *breaker) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook treats a pipeline as one command.
+// ProcessPipelineHook treats a pipeline as one command, or as one for each request
+// on whose behalf it is sent.
 func (b *breaker) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		return b.guard(ctx, func() error { return next(ctx, cmds) }, cmds...)
@@ -143,10 +144,10 @@ func (b *breaker) guard(ctx context.Context, send func() error, cmds ...redis.Cm
 		return send()
 	}
 	if !b.away.Load() {
-		if done, err := b.circuit.Allow(); err == nil {
+		if done, ok := b.allow(ctx); ok {
 			deadline, ok := ctx.Deadline()
 			hurried := ok && time.Until(deadline) < b.needed
-			err = send()
+			err := send()
 			if hurried && errors.Is(err, context.DeadlineExceeded) {
 				done(context.Canceled)
 			} else {
@@ -159,6 +160,43 @@ func (b *breaker) guard(ctx context.Context, send func() error, cmds ...redis.Cm
 		cmd.SetErr(errAway)
 	}
 	return errAway
+}
+
+// sharers is the key of the number of requests in a context.
+type sharers struct{}
+
+// onBehalf notes on behalf of how many requests a pipeline is sent. Its failure
+// counts for each of them, lest a Redis that hangs is found out later the more
+// requests wait for it.
+func onBehalf(ctx context.Context, requests int) context.Context {
+	if requests == 1 {
+		return ctx
+	}
+	return context.WithValue(ctx, sharers{}, requests)
+}
+
+// allow asks the circuit for each of the requests; done tells it how they ended.
+func (b *breaker) allow(ctx context.Context) (done func(error), ok bool) {
+	requests, _ := ctx.Value(sharers{}).(int)
+	if requests < 2 {
+		done, err := b.circuit.Allow()
+		return done, err == nil
+	}
+	var each []func(error)
+	done = func(err error) {
+		for _, done := range each {
+			done(err)
+		}
+	}
+	for range min(requests, tripCalls) {
+		one, err := b.circuit.Allow()
+		if err != nil {
+			done(context.Canceled)
+			return nil, false
+		}
+		each = append(each, one)
+	}
+	return done, true
 }
 
 // neutral tells which results say nothing about Redis's health: the caller

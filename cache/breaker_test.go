@@ -55,6 +55,26 @@ func TestBreakerTripsOnFailures(t *testing.T) {
 	}
 }
 
+// TestBreakerCountsEachThatSharesAPipeline trips by one pipeline of many requests,
+// and not by one of a request alone.
+func TestBreakerCountsEachThatSharesAPipeline(t *testing.T) {
+	for _, test := range []struct {
+		requests int
+		trips    bool
+	}{{1, false}, {tripCalls - 1, false}, {tripCalls, true}, {3 * tripCalls, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(0, silent())
+			hangs := func() error { return context.DeadlineExceeded }
+			if err := b.guard(onBehalf(t.Context(), test.requests), hangs); err != context.DeadlineExceeded || b.away.Load() != test.trips {
+				t.Errorf("%d requests: away %v, %v", test.requests, b.away.Load(), err)
+			}
+			if err := b.guard(onBehalf(t.Context(), 2), func() error { return nil }); test.trips != errors.Is(err, errAway) {
+				t.Errorf("%d requests: the next got %v", test.requests, err)
+			}
+		})
+	}
+}
+
 func TestBreakerNeedsHalfToFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(0, silent())

@@ -112,7 +112,7 @@ func endure(t *testing.T, config Config, strike, end func()) {
 			t.Fatal("what was remembered during the fault is forgotten")
 		}
 	}
-	if slowest > 2*time.Second {
+	if slowest > 5*time.Second { // several times what is waited for, on a busy machine
 		t.Errorf("a call took %v", slowest)
 	}
 	if one.Stats().RedisFailures == 0 {

@@ -33,8 +33,8 @@ var usualPatience = patience{recall: 50 * time.Millisecond, store: 250 * time.Mi
 // remote is the tier in Redis, shared by all replicas.
 type remote struct {
 	patience
-	reads    redis.UniversalClient // retries once
-	writes   redis.UniversalClient // never retries: a lost answer may hide a done write
+	reads    *together // retries once
+	writes   *together // never retries: a lost answer may hide a done write
 	keys     keyspace
 	reading  *breaker // recalls do without a Redis that is slow
 	writing  *breaker // leases and writes only without one that is away
@@ -154,12 +154,21 @@ func (r *remote) recall(ctx context.Context, t tag) *entry {
 // get reads what is stored about a subject, nil for nothing.
 func (r *remote) get(ctx context.Context, t tag) (*entry, error) {
 	asOf := r.news.now(t)
-	// A foreign value of any size costs no more than the largest of ours.
-	sealed, err := r.reads.GetRange(ctx, r.keys.entry(t), 0, int64(maxSealed)).Bytes()
+	command := r.read(ctx, t)
+	if err := r.reads.send(ctx, command); err != nil {
+		return nil, err
+	}
+	sealed, err := command.Bytes()
 	if err != nil {
 		return nil, err
 	}
 	return r.unseal(sealed, t, asOf), nil
+}
+
+// read is the command that reads an entry. A foreign value of any size costs no
+// more than the largest of ours.
+func (r *remote) read(ctx context.Context, t tag) *redis.StringCmd {
+	return redis.NewStringCmd(ctx, "getrange", r.keys.entry(t), 0, maxSealed)
 }
 
 // unseal returns nil for nothing, for what is being erased, and for what is no

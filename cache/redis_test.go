@@ -122,7 +122,8 @@ func TestRedisAway(t *testing.T) {
 	}
 	server.Restart()
 	eventually(t, func() bool { return !r.reading.away.Load() && !r.writing.away.Load() })
-	r.remember(t.Context(), e)
+	subject = newTag() // the other one is given back some time after the return
+	r.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), fact))
 	if r.recall(t.Context(), subject) == nil {
 		t.Fatal("Redis is not used from when it is there")
 	}

@@ -11,10 +11,10 @@ import (
 
 const (
 	// mostTogether bounds the commands of one pipeline, lest the last holds up the
-	// first.
+	// first. A single request may have more.
 	mostTogether = 64
 	// mostPipelines is how many pipelines of one client are under way at once.
-	mostPipelines = 8
+	mostPipelines = 4
 )
 
 // together is a client that sends the commands of requests which come at the same
@@ -32,10 +32,10 @@ type together struct {
 	running   sync.WaitGroup
 }
 
-// errand is a command that somebody waits for.
+// errand is what somebody waits for: the commands of one request.
 type errand struct {
-	command redis.Cmder
-	done    chan struct{} // closed when the command has its answer
+	commands []redis.Cmder
+	done     chan struct{} // closed when each has its answer
 }
 
 // EvalSha runs a script that the server knows.
@@ -54,16 +54,6 @@ func (c *together) EvalSha(ctx context.Context, sha1 string, keys []string, args
 	return command
 }
 
-// GetRange reads a part of a string.
-func (c *together) GetRange(ctx context.Context, key string, start, end int64) *redis.StringCmd {
-	command := redis.NewStringCmd(ctx, "getrange", key, start, end)
-	if err := c.send(ctx, command); err != nil {
-		command = redis.NewStringCmd(ctx)
-		command.SetErr(err)
-	}
-	return command
-}
-
 // Close ends the client and returns when nothing is under way any more.
 func (c *together) Close() error {
 	err := c.UniversalClient.Close()
@@ -71,10 +61,11 @@ func (c *together) Close() error {
 	return err
 }
 
-// send waits until the command has its answer. When ctx ends before, the error is
-// ctx's, and the command belongs to the pipeline: it must not be looked at.
-func (c *together) send(ctx context.Context, command redis.Cmder) error {
-	e := &errand{command: command, done: make(chan struct{})}
+// send waits until each of the commands has its answer, which may be an error.
+// When ctx ends before, the error is ctx's, and the commands belong to the
+// pipeline: they must not be looked at.
+func (c *together) send(ctx context.Context, commands ...redis.Cmder) error {
+	e := &errand{commands: commands, done: make(chan struct{})}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, e)
 	c.begin()
@@ -108,7 +99,11 @@ func (c *together) pipeline() {
 func (c *together) take() []*errand {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := min(len(c.waiting), mostTogether)
+	n, commands := 0, 0
+	for n < len(c.waiting) && (n == 0 || commands+len(c.waiting[n].commands) <= mostTogether) {
+		commands += len(c.waiting[n].commands)
+		n++
+	}
 	taken := c.waiting[:n:n]
 	c.waiting = c.waiting[n:]
 	c.gathering = false
@@ -130,14 +125,16 @@ func (c *together) goOn() bool {
 // exchange sends commands and waits for their answers, for no longer than the
 // client is patient. Every command has an answer or an error of its own then.
 func (c *together) exchange(errands []*errand) {
-	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
+	ctx, cancel := context.WithTimeout(onBehalf(context.Background(), len(errands)), c.patience)
 	defer cancel()
-	if len(errands) == 1 {
-		_ = c.Process(ctx, errands[0].command)
+	if len(errands) == 1 && len(errands[0].commands) == 1 {
+		_ = c.Process(ctx, errands[0].commands[0])
 	} else {
 		pipe := c.Pipeline()
 		for _, e := range errands {
-			_ = pipe.Process(ctx, e.command) // only queues it
+			for _, command := range e.commands {
+				_ = pipe.Process(ctx, command) // only queues it
+			}
 		}
 		_, _ = pipe.Exec(ctx)
 	}
