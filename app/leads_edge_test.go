@@ -114,6 +114,9 @@ func TestSignedEvents(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, said)
 		}
 	}
+	if status, said := send("m4", captured("e2", "somebody.else@acme.example", now), now); status != 400 || !strings.Contains(said, `"class":"event_id_reused"`) || strings.Contains(said, "somebody") {
+		t.Errorf("another event under a known id: %d %s", status, said)
+	}
 	stranger, err := sinks.ParseSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", 32))))
 	if err != nil {
 		t.Fatal(err)
@@ -146,6 +149,23 @@ func TestSignedEvents(t *testing.T) {
 		if status != 400 || !strings.Contains(said, `"class":"`+wrong.class+`"`) || strings.Contains(said, "another.one") {
 			t.Errorf("%s: %d %.400s", name, status, said)
 		}
+	}
+	if count := g.leads(t); count != 1 {
+		t.Errorf("%d leads are accepted, want one", count)
+	}
+}
+
+// TestAKeyIsOneLead hands leads of two people in under one key: the second is
+// refused, and not told to be the first.
+func TestAKeyIsOneLead(t *testing.T) {
+	g := guard(t, "")
+	status, said := g.sales.post("/v1/leads", `{"leads":[{"email":"jane.doe@acme.example","idempotencyKey":"order-7"},{"email":"john.roe@acme.example","idempotencyKey":"order-7"}]}`)
+	if status != 200 || strings.Count(said, `"accepted"`) != 1 || !strings.Contains(said, `"class":"idempotency_key_reused"`) || !strings.Contains(said, "leads[1].idempotency_key") {
+		t.Errorf("at once: %d %s", status, said)
+	}
+	status, said = g.sales.post("/v1/leads", `{"leads":[{"email":"john.roe@acme.example","idempotencyKey":"order-7"}]}`)
+	if status != 200 || strings.Contains(said, `"accepted"`) || !strings.Contains(said, `"class":"idempotency_key_reused"`) {
+		t.Errorf("later: %d %s", status, said)
 	}
 	if count := g.leads(t); count != 1 {
 		t.Errorf("%d leads are accepted, want one", count)

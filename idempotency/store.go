@@ -30,7 +30,7 @@ import (
 
 // ReasonReused is the reason of the [enrich.Error], of kind Rejected, for a key
 // that was used with another request: the caller needs a new key.
-const ReasonReused = "idempotency_key_reused"
+const ReasonReused = enrich.ReasonKeyReused
 
 // ReasonInProgress is the reason of the [enrich.Error], of kind OutOfTime, for a
 // caller whose time ended while the first request under its key was under way.

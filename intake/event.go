@@ -111,7 +111,12 @@ func ParseEvent(body []byte, now time.Time) (Event, error) {
 	}
 	var event Event
 	var contact struct{ Email string }
-	if json.Unmarshal(body, &event) != nil || json.Unmarshal(event.Contact, &contact) != nil {
+	err = json.Unmarshal(body, &event)
+	var unread *time.ParseError // the format has leap seconds and small letters too
+	if errors.As(err, &unread) {
+		return refuse(Cause{Pointer: "/capturedAt", Code: "format"})
+	}
+	if err != nil || json.Unmarshal(event.Contact, &contact) != nil {
 		return refuse(Cause{Code: "not_json"})
 	}
 	if event.CapturedAt.After(now.Add(aheadAtMost)) {
@@ -146,14 +151,47 @@ type Acceptor interface {
 	SubmitIn(ctx context.Context, tx *sql.Tx, account enrich.Account, leads []jobs.Lead) ([]jobs.Result, error)
 }
 
+// ReasonReused is the reason of the refusal, of kind Rejected, of an event that
+// says something else than the one that came before under its id.
+const ReasonReused = "event_id_reused"
+
+var errReused = &enrich.Error{Kind: enrich.Rejected, Field: "eventId", Reason: ReasonReused, Offset: -1,
+	Message: "the event's id was used with another event"}
+
+// errRepeated ends the transaction of an event whose lead is another one by now.
+var errRepeated = errors.New("intake: the event came before")
+
+// content is all that the event says, however it was written.
+func (e Event) content() ([]byte, error) {
+	said := struct {
+		At           time.Time
+		Contact, UTM any
+		Page         string
+	}{At: e.CapturedAt.UTC(), Page: e.Page}
+	if err := json.Unmarshal(e.Contact, &said.Contact); err != nil {
+		return nil, err
+	}
+	if len(e.UTM) > 0 {
+		if err := json.Unmarshal(e.UTM, &said.UTM); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(said)
+}
+
 // Accept writes an event's lead down. An event that came before adds nothing:
-// deliveries may repeat and come in any order. It returns when all lies on the
-// disk.
+// deliveries may repeat and come in any order. One that says something else
+// under the same id is refused. It returns when all lies on the disk.
 func (e Event) Accept(ctx context.Context, store *ledger.Store, acceptor Acceptor, account enrich.Account) (result jobs.Result, err error) {
 	kept, err := json.Marshal(e)
 	if err != nil {
 		return jobs.Result{}, fmt.Errorf("intake: event: %w", err)
 	}
+	content, err := e.content()
+	if err != nil {
+		return jobs.Result{}, fmt.Errorf("intake: event: %w", err)
+	}
+	var first string
 	err = store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		results, err := acceptor.SubmitIn(ctx, tx, account, []jobs.Lead{{Email: e.email, At: e.CapturedAt, Contact: kept, Lane: enrich.Interactive, Origin: "event",
 			Want: ledger.Want{Purpose: e.Purpose}}})
@@ -163,8 +201,17 @@ func (e Event) Accept(ctx context.Context, store *ledger.Store, acceptor Accepto
 		if result = results[0]; result.Refused != nil {
 			return nil
 		}
-		_, err = store.Received(ctx, tx, account.Name, e.ID, result.Receipt.ID)
+		first, err = store.Received(ctx, tx, ledger.Reception{Account: account.Name, Event: e.ID, Lead: result.Receipt.ID, Content: content})
+		if err == nil && first != result.Receipt.ID {
+			return errRepeated
+		}
 		return err
 	})
+	switch {
+	case errors.Is(err, ledger.ErrReused):
+		return jobs.Result{Refused: errReused}, nil
+	case errors.Is(err, errRepeated):
+		return jobs.Result{Receipt: ledger.Receipt{ID: first, Key: result.Receipt.Key}}, nil
+	}
 	return result, err
 }

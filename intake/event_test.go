@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/enrichd/enrichd/email"
+	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/intake"
+	"github.com/enrichd/enrichd/jobs"
 	"github.com/enrichd/enrichd/ledger"
 )
 
@@ -39,6 +41,79 @@ func TestEventsAreAcceptedOnce(t *testing.T) {
 	}
 }
 
+// TestAnEventsIDIsOneEvent sends an id again with what it said, written another
+// way, and with something else.
+func TestAnEventsIDIsOneEvent(t *testing.T) {
+	store, engine := open(t)
+	send := func(body string) jobs.Result {
+		t.Helper()
+		parsed, err := intake.ParseEvent([]byte(body), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := parsed.Accept(t.Context(), store, engine, acme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	change := func(old, new string) string { return strings.Replace(event, old, new, 1) }
+	first := send(event)
+	for name, body := range map[string]string{
+		"spaces":           change(`,"utm"`, ` , "utm"`),
+		"order":            change(`"email":"Ada@lovelace.example","name":"Ada"`, `"name":"Ada","email":"Ada@lovelace.example"`),
+		"the same instant": change("2026-03-01T23:59:00+02:00", "2026-03-01T21:59:00Z"),
+		"an escape":        change("fair", `f\u0061ir`),
+	} {
+		if again := send(body); again.Refused != nil || again.Receipt.New || again.Receipt.ID != first.Receipt.ID {
+			t.Errorf("%s: %+v", name, again)
+		}
+	}
+	for name, body := range map[string]string{
+		"somebody else":  change("Ada@", "grace@"),
+		"another name":   change(`"Ada"`, `"Eve"`),
+		"another source": change("fair", "letter"),
+		"another page":   change(`"utm"`, `"page":"https://acme.example/","utm"`),
+		"another day":    change("2026-03-01", "2026-03-02"),
+	} {
+		other := send(body)
+		if other.Refused == nil || other.Refused.Kind != enrich.Rejected || other.Refused.Reason != intake.ReasonReused {
+			t.Errorf("%s: %+v", name, other)
+		}
+	}
+	if result := send(change("e-1", "e-2")); result.Refused != nil || result.Receipt.ID != first.Receipt.ID {
+		t.Errorf("another id: %+v", result)
+	}
+	leads, err := store.Leads(t.Context(), ledger.Filter{Most: 10})
+	if err != nil || len(leads) != 1 {
+		t.Errorf("%d leads, %v", len(leads), err)
+	}
+}
+
+// TestAnEventOutlivesItsLead sends an event again whose lead was deleted, its
+// time being over.
+func TestAnEventOutlivesItsLead(t *testing.T) {
+	store, engine := open(t)
+	parsed, err := intake.ParseEvent([]byte(event), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := parsed.Accept(t.Context(), store, engine, acme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Pool().Exec(`DELETE FROM leads`); err != nil {
+		t.Fatal(err)
+	}
+	again, err := parsed.Accept(t.Context(), store, engine, acme)
+	if err != nil || again.Refused != nil || again.Receipt.New || again.Receipt.ID != first.Receipt.ID {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if leads, err := store.Leads(t.Context(), ledger.Filter{Most: 10}); err != nil || len(leads) != 0 {
+		t.Errorf("%d leads, %v", len(leads), err)
+	}
+}
+
 func TestEventsOfTheWrongShapeAreRefusedByCause(t *testing.T) {
 	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	change := func(old, new string) string { return strings.Replace(event, old, new, 1) }
@@ -48,6 +123,7 @@ func TestEventsOfTheWrongShapeAreRefusedByCause(t *testing.T) {
 		"type at /":                        `[]`,
 		"required at /":                    `{"eventId":"e"}`,
 		"format at /capturedAt":            change("2026-03-01T23:59:00+02:00", "yesterday"),
+		"format at /capturedAt ":           change("2026-03-01T23:59:00+02:00", "2016-12-31T23:59:60Z"),
 		"future at /capturedAt":            change("2026-03-01T23:59:00+02:00", "2026-03-02T00:06:00Z"),
 		"pattern at /eventId":              change("e-1", "e.1"),
 		"additionalProperties at /":        change(`"utm"`, `"ssn":"secret-value","utm"`),
@@ -57,7 +133,7 @@ func TestEventsOfTheWrongShapeAreRefusedByCause(t *testing.T) {
 	} {
 		_, err := intake.ParseEvent([]byte(body), now)
 		var refused *intake.RefusedError
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
 			t.Errorf("want %s, got %.300v", want, err)
 		} else if strings.Contains(err.Error(), "secret-value") || strings.Contains(err.Error(), "lovelace") {
 			t.Errorf("the error repeats the event: %v", err)

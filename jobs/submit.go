@@ -141,6 +141,10 @@ func (e *Engine) SubmitIn(ctx context.Context, tx *sql.Tx, account enrich.Accoun
 	}
 	var jobs []Job
 	for i, receipt := range receipts {
+		if receipt.Reused {
+			results[at[i]].Refused = errReused
+			continue
+		}
 		results[at[i]].Receipt = receipt
 		if receipt.Widened { // it is worked anew, so nothing of it is given up
 			if err := e.Store.ResolveOf(ctx, tx, ledger.DeadLead, receipt.ID, "retried"); err != nil {
@@ -153,6 +157,10 @@ func (e *Engine) SubmitIn(ctx context.Context, tx *sql.Tx, account enrich.Accoun
 	}
 	return results, e.queue.Submit(ctx, tx, jobs...)
 }
+
+// errReused refuses a lead whose key is that of a lead about somebody else.
+var errReused = &enrich.Error{Kind: enrich.Rejected, Field: "idempotency_key", Reason: enrich.ReasonKeyReused, Offset: -1,
+	Message: "the idempotency key was used with another lead"}
 
 // prepare reads a lead. What can never be worked ends here.
 func (e *Engine) prepare(lead Lead) (ledger.Submission, error) {

@@ -18,7 +18,7 @@ const MostAccepted = 500
 // Accept writes the submissions of one account down and returns a receipt for
 // each, in their order. A key that is known already adds no lead; when the
 // submission asks for more than the lead did, the lead asks for that too, and
-// is worked again if it had ended.
+// is worked again if it had ended. A known key with another subject is refused.
 func (s *Store) Accept(ctx context.Context, tx *sql.Tx, account string, submissions []Submission) ([]Receipt, error) {
 	if len(submissions) > MostAccepted {
 		return nil, fmt.Errorf("ledger: accept: more than %d submissions", MostAccepted)
@@ -50,8 +50,17 @@ func (s *Store) Accept(ctx context.Context, tx *sql.Tx, account string, submissi
 			all[i].New, all[i].Widened, all[i].NeedsJob = false, false, false
 		}
 		seen[index] = true
+		if !submissions[i].isOf(distinct[index].Subject, distinct[index].Address) {
+			all[i] = Receipt{Key: submissions[i].Key, Reused: true}
+		}
 	}
 	return all, nil
+}
+
+// isOf tells whether a submission is about the subject of a lead. The key of a
+// subject changes when addresses are folded another way, and the address stays.
+func (s Submission) isOf(subject, address string) bool {
+	return s.Subject == subject || s.Address == address
 }
 
 // mergeKeys returns one submission for each key, and for every submission the
@@ -64,7 +73,8 @@ func mergeKeys(submissions []Submission) (distinct []Submission, at []int) {
 			i = len(distinct)
 			index[submission.Key] = i
 			distinct = append(distinct, submission)
-		} else if !distinct[i].Want.Covers(submission.Want) {
+		} else if submission.isOf(distinct[i].Subject, distinct[i].Address) &&
+			!distinct[i].Want.Covers(submission.Want) {
 			distinct[i].Want = distinct[i].Want.With(submission.Want)
 		}
 		at = append(at, i)
@@ -146,6 +156,10 @@ func (s *Store) widen(ctx context.Context, tx *sql.Tx, account string, submissio
 	}
 	for _, lead := range known {
 		i := index[lead.Key]
+		if !submissions[i].isOf(lead.Subject, lead.Address) {
+			receipts[i] = Receipt{Key: lead.Key, Reused: true}
+			continue
+		}
 		receipts[i].ID, receipts[i].State, receipts[i].Lane, receipts[i].Revision = lead.ID, lead.State, lead.Lane, lead.Revision
 		if lead.Want.Covers(submissions[i].Want) || lead.State == StateCancelled {
 			continue

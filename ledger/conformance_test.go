@@ -25,6 +25,8 @@ func TestConformance(t *testing.T) {
 	}
 	promises := map[string]func(*testing.T, *ledger.Store){
 		"the same key is the same lead":         sameKey,
+		"a key is one subject's":                reusedKey,
+		"an event's id is one event":            reusedEvents,
 		"a wider request works the lead again":  widen,
 		"one claim wins, and an old one lapses": claims,
 		"a lost worker writes nothing":          fences,

@@ -118,18 +118,3 @@ func (s *Store) ImportRows(ctx context.Context, id string, after int64, most int
 	}
 	return list, rows.Err()
 }
-
-// Received remembers that an event came in. It returns the lead of the first
-// time, "" when this is it.
-func (s *Store) Received(ctx context.Context, tx *sql.Tx, account, event, lead string) (known string, err error) {
-	result, err := tx.ExecContext(ctx, `INSERT INTO events (account, event, lead, received_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (account, event) DO NOTHING`, account, event, lead, millis(time.Now()))
-	if err != nil {
-		return "", fmt.Errorf("ledger: event: %w", err)
-	}
-	if count, err := result.RowsAffected(); err != nil || count == 1 {
-		return "", err
-	}
-	err = tx.QueryRowContext(ctx, `SELECT lead FROM events WHERE account = $1 AND event = $2`, account, event).Scan(&known)
-	return known, err
-}

@@ -102,6 +102,9 @@ type Receipt struct {
 	// now asks for more.
 	New     bool
 	Widened bool
+	// Reused is true when the key is that of a lead about another subject: then
+	// nothing was accepted, and there is no ID.
+	Reused bool
 	// NeedsJob is true when the caller puts the lead into the queue in the same
 	// transaction. Leads of the bulk lane are fed to it by Store.Feed.
 	NeedsJob bool

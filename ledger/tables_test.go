@@ -219,7 +219,7 @@ func erasure(t *testing.T, store *ledger.Store) {
 			OperationKey: "op", Payload: []byte(`{"email":"` + ada + `"}`)}); err != nil {
 			return err
 		}
-		if _, err := store.Received(ctx, tx, "acme", "event-1", held.ID); err != nil {
+		if _, err := store.Received(ctx, tx, ledger.Reception{Account: "acme", Event: "event-1", Lead: held.ID, Content: []byte(ada)}); err != nil {
 			return err
 		}
 		return store.Bury(ctx, tx, ledger.DeadLetter{Kind: ledger.DeadLead, Target: held.ID, Lead: held.ID, Subject: sub.Subject})

@@ -62,7 +62,7 @@ func retention(t *testing.T, store *ledger.Store) {
 			if _, err := store.EndDeliveries(ctx, tx, ledger.DeliveryEnd{Delivery: d, State: ledger.DeliveryDone}); err != nil {
 				return err
 			}
-			if _, err := store.Received(ctx, tx, "acme", id, leads[i].ID); err != nil {
+			if _, err := store.Received(ctx, tx, ledger.Reception{Account: "acme", Event: id, Lead: leads[i].ID}); err != nil {
 				return err
 			}
 			if err := store.Charge(ctx, tx, ledger.Charge{Key: id, Account: "acme", Lead: leads[i].ID, Provider: "vendor", At: at}); err != nil {

@@ -60,6 +60,9 @@ func (l *Leads) receive(ctx context.Context, account enrich.Account, body []byte
 		l.Event(result.Refused.Reason)
 		told := *result.Refused
 		told.Field = "event.contact.email"
+		if told.Reason == intake.ReasonReused {
+			told.Field = "event.eventId"
+		}
 		return nil, &told
 	case result.Receipt.New:
 		l.Event("accepted")
