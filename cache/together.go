@@ -68,8 +68,14 @@ func (c *together) send(ctx context.Context, commands ...redis.Cmder) error {
 	e := &errand{commands: commands, done: make(chan struct{})}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, e)
-	c.begin()
+	leads := c.patient(ctx) && c.claim()
+	if !leads {
+		c.begin()
+	}
 	c.mu.Unlock()
+	if leads {
+		c.lead(ctx)
+	}
 	select {
 	case <-e.done:
 		return nil
@@ -78,25 +84,54 @@ func (c *together) send(ctx context.Context, commands ...redis.Cmder) error {
 	}
 }
 
+// patient tells whether ctx leaves a caller the time of a pipeline, or nearly.
+func (c *together) patient(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || time.Until(deadline) > c.patience*9/10
+}
+
+// claim is true for who is to send what waits. The caller holds the lock.
+func (c *together) claim() bool {
+	if len(c.waiting) == 0 || c.gathering || c.pipelines == mostPipelines {
+		return false
+	}
+	c.gathering = true
+	c.pipelines++
+	return true
+}
+
 // begin has what waits sent, unless somebody is about to. The caller holds the
 // lock.
 func (c *together) begin() {
-	if len(c.waiting) > 0 && !c.gathering && c.pipelines < mostPipelines {
-		c.gathering = true
-		c.pipelines++
+	if c.claim() {
 		c.running.Go(c.pipeline)
 	}
+}
+
+// lead sends what waits from the goroutine of a caller, which spares who comes
+// alone the wake-ups of another. The caller's context ends its own command alone.
+func (c *together) lead(ctx context.Context) {
+	if taken := c.take(); len(taken) == 1 {
+		exchange(ctx, c.UniversalClient, taken)
+	} else {
+		c.exchange(taken)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pipelines--
+	c.begin()
 }
 
 // pipeline sends what waits until nothing does.
 func (c *together) pipeline() {
 	for again := true; again; again = c.goOn() {
-		runtime.Gosched() // others who can run may have a command to come along
 		c.exchange(c.take())
 	}
 }
 
+// take returns what waits, and what comes along from others who can run now.
 func (c *together) take() []*errand {
+	runtime.Gosched()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n, commands := 0, 0
@@ -122,15 +157,20 @@ func (c *together) goOn() bool {
 	return true
 }
 
-// exchange sends commands and waits for their answers, for no longer than the
-// client is patient. Every command has an answer or an error of its own then.
+// exchange sends commands for no longer than the client is patient.
 func (c *together) exchange(errands []*errand) {
 	ctx, cancel := context.WithTimeout(onBehalf(context.Background(), len(errands)), c.patience)
 	defer cancel()
+	exchange(ctx, c.UniversalClient, errands)
+}
+
+// exchange sends commands and waits for their answers. Every command has an answer
+// or an error of its own then.
+func exchange(ctx context.Context, client redis.UniversalClient, errands []*errand) {
 	if len(errands) == 1 && len(errands[0].commands) == 1 {
-		_ = c.Process(ctx, errands[0].commands[0])
+		_ = client.Process(ctx, errands[0].commands[0])
 	} else {
-		pipe := c.Pipeline()
+		pipe := client.Pipeline()
 		for _, e := range errands {
 			for _, command := range e.commands {
 				_ = pipe.Process(ctx, command) // only queues it
