@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
@@ -37,7 +39,7 @@ func everything(t *testing.T) enrich.Answer {
 }
 
 // TestWireAnswerIsTheMessage holds the fields that are encoded by hand against
-// those that generated code encodes.
+// those that generated code encodes, every one that the contract has.
 func TestWireAnswerIsTheMessage(t *testing.T) {
 	broken := janeAtAcme(t)
 	broken.Gaps = map[enrich.Attribute]enrich.Gap{"person.phone": {Reason: "not UTF-8: \xff"}}
@@ -45,12 +47,17 @@ func TestWireAnswerIsTheMessage(t *testing.T) {
 	people := zero.Found["company.employee_count"]
 	people.Fact.Value = enrich.NumberValue(0)
 	zero.Found["company.employee_count"] = people
+	held := map[protoreflect.FullName]bool{}
 	for name, answer := range map[string]enrich.Answer{
 		"usual":      janeAtAcme(t),
 		"everything": everything(t),
 		"zero":       zero,
 		"nothing":    {},
+		"repaired":   {Address: addressOf(t, "Info <info@gmial.com>")},
+		"free":       {Address: addressOf(t, "jane.doe@gmail.com")},
+		"disposable": {Address: addressOf(t, "jane.doe@mailinator.com")},
 	} {
+		noteFields(writeAnswer(answer).ProtoReflect(), held)
 		t.Run(name, func(t *testing.T) {
 			wire, err := proto.Marshal(wireAnswer(&answer))
 			if err != nil {
@@ -68,9 +75,60 @@ func TestWireAnswerIsTheMessage(t *testing.T) {
 			}
 		})
 	}
+	for _, name := range allFields((&enrichv1.EnrichResponse{}).ProtoReflect().Descriptor()) {
+		if !held[name] {
+			t.Errorf("no answer here has %s: encode it, and have one", name)
+		}
+	}
 	if err := proto.Unmarshal(appendAnswer(nil, &broken), &enrichv1.EnrichResponse{}); err != nil {
 		t.Errorf("a text that is not UTF-8 spoils the answer: %v", err)
 	}
+}
+
+func addressOf(t *testing.T, cell string) email.Address {
+	t.Helper()
+	address, err := email.Normalize(cell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// noteFields notes the fields that a message has, and those of the messages in it.
+func noteFields(message protoreflect.Message, held map[protoreflect.FullName]bool) {
+	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		held[field.FullName()] = true
+		switch {
+		case field.IsMap():
+			value.Map().Range(func(_ protoreflect.MapKey, value protoreflect.Value) bool {
+				noteFields(value.Message(), held)
+				return true
+			})
+		case field.Message() != nil && field.IsList():
+			for i := range value.List().Len() {
+				noteFields(value.List().Get(i).Message(), held)
+			}
+		case field.Message() != nil:
+			noteFields(value.Message(), held)
+		}
+		return true
+	})
+}
+
+// allFields are the fields that the contract gives a message and those in it.
+func allFields(message protoreflect.MessageDescriptor) (names []protoreflect.FullName) {
+	for i := range message.Fields().Len() {
+		field := message.Fields().Get(i)
+		names = append(names, field.FullName())
+		within := field.Message()
+		if field.IsMap() {
+			within = field.MapValue().Message()
+		}
+		if within != nil && within.ParentFile().Package() == message.ParentFile().Package() {
+			names = append(names, allFields(within)...)
+		}
+	}
+	return names
 }
 
 // BenchmarkAnswer encodes an answer with every attribute.
