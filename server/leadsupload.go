@@ -48,6 +48,8 @@ func (l *leadService) UploadImport(stream uploading) error {
 	return stream.SendAndClose(imported)
 }
 
+var errImportAgain = &enrich.Error{Kind: enrich.Invalid, Field: "import", Reason: "repeated", Offset: -1, Message: "import: stands in the first message alone"}
+
 var errNoImport = &enrich.Error{Kind: enrich.Invalid, Field: "import", Reason: "required", Offset: -1, Message: "import: says in the first message how the file is read"}
 
 func (s *Server) upload(stream uploading) (*enrichv1.Import, error) {
@@ -106,6 +108,8 @@ func (s *Server) gather(stream uploading, call *call, part *enrichv1.UploadImpor
 			return file.rewound()
 		} else if err != nil {
 			return nil, err
+		} else if part.GetImport() != nil {
+			return nil, errImportAgain
 		}
 	}
 }

@@ -97,6 +97,7 @@ func TestUploadsThatCannotBeRead(t *testing.T) {
 	}{
 		"nothing":           {nil, "required"},
 		"no word on how":    {[]*enrichv1.UploadImportRequest{more}, "required"},
+		"how, twice":        {[]*enrichv1.UploadImportRequest{first, first}, "repeated"},
 		"too long":          {[]*enrichv1.UploadImportRequest{first, more, more, more, more, more}, "too_long"},
 		"no address column": {[]*enrichv1.UploadImportRequest{{Import: &enrichv1.CreateImportRequest{Content: []byte("a\nb\n")}}}, "no_email_column"},
 		"an unknown field":  {[]*enrichv1.UploadImportRequest{{Import: &enrichv1.CreateImportRequest{Column: strings.Repeat("x", 300)}}}, "string.max_len"},
