@@ -33,7 +33,8 @@ type Options struct {
 
 // Import reads a file to its end and returns the import. The same file with the
 // same options is the same import: one that was read does nothing, one that was
-// interrupted goes on where it stopped. A file that cannot be read at all is an
+// interrupted goes on where it stopped, and of two who send it at once each goes
+// on behind the other. A file that cannot be read at all is an
 // *UnreadableError, and nothing of it is accepted.
 func (i *Importer) Import(ctx context.Context, account enrich.Account, file io.ReadSeeker, options Options) (ledger.Import, error) {
 	if options.Lane == "" {
@@ -51,10 +52,8 @@ func (i *Importer) Import(ctx context.Context, account enrich.Account, file io.R
 	if err != nil || !imported.FinishedAt.IsZero() {
 		return imported, err
 	}
-	for range imported.NextRow {
-		if _, err := table.Next(); err != nil {
-			return imported, fmt.Errorf("intake: import: %w", err)
-		}
+	if err := skip(table, imported.NextRow); err != nil {
+		return imported, err
 	}
 	next := imported.NextRow
 	for finished := false; !finished; {
@@ -63,15 +62,46 @@ func (i *Importer) Import(ctx context.Context, account enrich.Account, file io.R
 			return imported, fmt.Errorf("intake: import: %w", err)
 		}
 		began := time.Now()
-		if err := i.accept(ctx, account, imported.ID, next, rows, finished, options); err != nil {
+		err = i.accept(ctx, account, imported.ID, next, rows, finished, options)
+		next += int64(len(rows))
+		if errors.Is(err, ledger.ErrTaken) {
+			finished = false
+			if imported, next, err = i.follow(ctx, imported.ID, table, next, err); !imported.FinishedAt.IsZero() {
+				return imported, err
+			}
+		}
+		if err != nil {
 			return imported, err
 		}
-		next += int64(len(rows))
 		if err := makeWay(ctx, min(time.Since(began), longestPause)); err != nil {
 			return imported, err
 		}
 	}
 	return i.Store.Import(ctx, imported.ID)
+}
+
+// follow goes on behind somebody who reads the same file at the same time and has
+// written down the rows before next, or more. taken is the error that told so. It
+// returns the import as it stands, and where it goes on.
+func (i *Importer) follow(ctx context.Context, id string, table *Table, next int64, taken error) (ledger.Import, int64, error) {
+	imported, err := i.Store.Import(ctx, id)
+	switch {
+	case err != nil || !imported.FinishedAt.IsZero():
+		return imported, next, err
+	case imported.NextRow < next: // their pages end elsewhere
+		return imported, next, taken
+	}
+	return imported, imported.NextRow, skip(table, imported.NextRow-next)
+}
+
+// skip passes over rows that were written down already.
+func skip(table *Table, rows int64) error {
+	for range rows {
+		if _, err := table.Next(); err != nil {
+			return fmt.Errorf("intake: import: %w", err)
+		}
+	}
+	return nil
 }
 
 const (

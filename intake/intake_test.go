@@ -94,6 +94,54 @@ func TestImport(t *testing.T) {
 	}
 }
 
+// meddled does something in between when it is read for the second time: after
+// the first part of it was taken, and for the import's digest all of it.
+type meddled struct {
+	io.ReadSeeker
+	reads  int
+	meddle func()
+}
+
+// Seek begins the file anew.
+func (m *meddled) Seek(offset int64, whence int) (int64, error) {
+	m.reads = 1
+	return m.ReadSeeker.Seek(offset, whence)
+}
+
+// Read meddles once.
+func (m *meddled) Read(to []byte) (int, error) {
+	if m.reads > 0 {
+		if m.reads++; m.reads == 4 {
+			m.reads = 0
+			m.meddle()
+		}
+	}
+	return m.ReadSeeker.Read(to)
+}
+
+// TestTheSameFileAtOnce has somebody else send a file while it is read: all of
+// it, or a part until their connection breaks off.
+func TestTheSameFileAtOnce(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("name,email\n")
+	for n := range 6000 {
+		fmt.Fprintf(&text, "Somebody With A Name As Long As Others Are,n%d@lovelace.example\n", n)
+	}
+	for name, readable := range map[string]int{"all": 2 * text.Len(), "a part": text.Len() + text.Len()*2/3} {
+		store, engine := open(t)
+		importer := intake.Importer{Store: store, Acceptor: engine}
+		meddling := false
+		file := &meddled{ReadSeeker: strings.NewReader(text.String()), meddle: func() {
+			meddling = true
+			_, _ = importer.Import(t.Context(), acme, &broken{ReadSeeker: strings.NewReader(text.String()), left: readable}, intake.Options{})
+		}}
+		done, err := importer.Import(t.Context(), acme, file, intake.Options{})
+		if err != nil || !meddling || done.Accepted != 6000 || done.Repeated != 0 || done.FinishedAt.IsZero() {
+			t.Errorf("%s: %+v, %v", name, done, err)
+		}
+	}
+}
+
 func TestSignatures(t *testing.T) {
 	parse := func(text string) sinks.Secret {
 		secret, err := sinks.ParseSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat(text, 32))))
