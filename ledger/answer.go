@@ -45,7 +45,6 @@ func (k Keeper) RecallAll(ctx context.Context, keys []email.Key) []enrich.Recall
 	kept, err := k.Store.Answers(ctx, missing)
 	if err != nil {
 		k.Log.WarnContext(ctx, "kept answers cannot be read", "error", err)
-		return known
 	}
 	for i := range known {
 		if !known[i].Record.IsEmpty() {
@@ -117,7 +116,7 @@ func (s *Store) keepAnswers(ctx context.Context, all []answered) ([]struct{}, er
 			return err
 		}
 		kept, err := s.answersIn(ctx, tx, subjects)
-		if err != nil {
+		if err != nil && !errors.Is(err, errUnreadable) { // which is written over
 			return err
 		}
 		var cells []any
@@ -154,7 +153,12 @@ func (s *Store) Answer(ctx context.Context, subject string) (enrich.Record, erro
 	return kept[subject], err
 }
 
-// Answers returns what is kept about subjects.
+// errUnreadable is the error of a kept answer that is damaged, or in a form that
+// this program does not know.
+var errUnreadable = errors.New("a kept answer cannot be read")
+
+// Answers returns what is kept about subjects. When one of them cannot be read the
+// others are returned beside the error.
 func (s *Store) Answers(ctx context.Context, subjects []string) (map[string]enrich.Record, error) {
 	return s.answersIn(ctx, s.reader, subjects)
 }
@@ -168,16 +172,23 @@ func (s *Store) answersIn(ctx context.Context, from querier, subjects []string) 
 	}
 	defer rows.Close()
 	kept := make(map[string]enrich.Record, len(subjects))
+	var unreadable error
 	for rows.Next() {
 		var subject, text string
 		if err := rows.Scan(&subject, &text); err != nil {
 			return nil, fmt.Errorf("ledger: answers: %w", err)
 		}
-		if kept[subject], err = fromText(text); err != nil {
-			return nil, err
+		known, err := fromText(text)
+		if err != nil {
+			unreadable = fmt.Errorf("ledger: %w: %w", errUnreadable, err)
+			continue
 		}
+		kept[subject] = known
 	}
-	return kept, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("ledger: answers: %w", err)
+	}
+	return kept, unreadable
 }
 
 // textOf is the stored form of a record in the alphabet of texts; the empty one's
@@ -193,11 +204,7 @@ func fromText(text string) (enrich.Record, error) {
 	}
 	encoded, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return enrich.Record{}, fmt.Errorf("ledger: answer: %w", err)
+		return enrich.Record{}, err
 	}
-	known, err := record.Decode(string(encoded))
-	if err != nil {
-		return enrich.Record{}, fmt.Errorf("ledger: answer: %w", err)
-	}
-	return known, nil
+	return record.Decode(string(encoded))
 }

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"database/sql"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -59,5 +60,37 @@ func TestTheLedgerKnowsWhatCachesForget(t *testing.T) {
 	}
 	if got := facts(); got != 0 {
 		t.Errorf("%d facts are known of a forgotten subject", got)
+	}
+}
+
+// TestADamagedAnswerCostsNoOther: what cannot be read is not known, the others of
+// the same question are, and the next answer about the subject is kept.
+func TestADamagedAnswerCostsNoOther(t *testing.T) {
+	store := open(t, ledger.Config{Path: filepath.Join(t.TempDir(), "enrichd.db")})
+	now := time.Now().Truncate(time.Millisecond)
+	answer := enrich.NewRecord(enrich.Fact{Attribute: "person.title", State: enrich.StateAbsent, Source: "alpha", FetchedAt: now})
+	keep := func(subject string) {
+		t.Helper()
+		if err := store.KeepAnswer(t.Context(), subject, answer, now.Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep("whole")
+	keep("damaged")
+	for _, damage := range []string{"?", "AAAA"} {
+		if err := store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `UPDATE answers SET record = $1 WHERE subject = 'damaged'`, damage)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		known, err := store.Answers(t.Context(), []string{"damaged", "whole"})
+		if err == nil || !known["damaged"].IsEmpty() || known["whole"].IsEmpty() {
+			t.Errorf("%q: knows %v, %v; want the whole one and an error", damage, known, err)
+		}
+		keep("damaged")
+		if known, err := store.Answer(t.Context(), "damaged"); err != nil || known.IsEmpty() {
+			t.Errorf("%q: the next answer was not kept: %v", damage, err)
+		}
 	}
 }
