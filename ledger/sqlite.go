@@ -19,9 +19,10 @@ const readers = 4
 // disk is told in group. What a savepoint would put back stays in memory: in a
 // file of its own it cost a fifth of accepting a batch. Pages are kept, because
 // keys are hashes and touch all of an index, and are written back to the file
-// together, after 16 MiB of the log instead of 4.
+// together, after 16 MiB of the log instead of 4. What is changed or deleted is
+// overwritten, so that nothing of the erased stays in the file.
 var writing = []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "foreign_keys(1)",
-	"temp_store(MEMORY)", "cache_size(-32768)", "wal_autocheckpoint(4096)"}
+	"temp_store(MEMORY)", "secure_delete(ON)", "cache_size(-32768)", "wal_autocheckpoint(4096)"}
 
 // ErrInUse is the error of a SQLite file that another process works with.
 var ErrInUse = errors.New("ledger: another process uses the file")
