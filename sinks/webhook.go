@@ -41,7 +41,8 @@ const (
 	longestHint     = 24 * time.Hour
 	breakerFailures = 5
 	breakerOpenFor  = 30 * time.Second
-	mostOfAnswer    = 64 << 10 // read so that the connection can be used again
+	goneFor         = time.Hour // then one may see whether it is back
+	mostOfAnswer    = 64 << 10  // read so that the connection can be used again
 )
 
 // errPrivate is the error of a connection to an address inside.
@@ -54,7 +55,7 @@ type Webhook struct {
 	secrets []Secret
 	client  *http.Client
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
-	gone    atomic.Bool
+	gone    atomic.Int64 // till when the receiver is taken to be gone, Unix nanoseconds
 	opened  atomic.Int64 // when the breaker opened, Unix nanoseconds
 }
 
@@ -126,7 +127,7 @@ func (w *Webhook) Close() error {
 
 // Deliver posts one message. Every attempt is signed anew; the id stays.
 func (w *Webhook) Deliver(ctx context.Context, message Message) error {
-	if w.gone.Load() {
+	if time.Now().UnixNano() < w.gone.Load() {
 		return &Error{Class: Gone, Reason: "status_410"}
 	}
 	done, err := w.breaker.Allow()
@@ -144,7 +145,7 @@ func (w *Webhook) Deliver(ctx context.Context, message Message) error {
 	}
 	done(verdict)
 	if failure.Class == Gone {
-		w.gone.Store(true)
+		w.gone.Store(time.Now().Add(goneFor).UnixNano())
 	}
 	return failure
 }
