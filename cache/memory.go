@@ -48,6 +48,9 @@ const (
 	// typicalCost is the cost of a usual entry, from which the number of
 	// entries is estimated.
 	typicalCost = 1 << 10
+	// sketchShare is the part of the bytes that ristretto takes to remember how often
+	// what was asked for, and for the room in its maps.
+	sketchShare = 16
 )
 
 // newMemory makes a memory tier that keeps at most the given number of bytes
@@ -55,7 +58,7 @@ const (
 func newMemory(bytes int64, news *news) (*memory, error) {
 	cache, err := ristretto.NewCache(&ristretto.Config[uint64, item]{
 		NumCounters:        10 * max(bytes/typicalCost, 100),
-		MaxCost:            bytes,
+		MaxCost:            bytes - bytes/sketchShare,
 		BufferItems:        64,
 		IgnoreInternalCost: true,
 		Metrics:            true,

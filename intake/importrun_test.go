@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	importRows    = "ENRICHD_IMPORT_ROWS" // default 5000
+	importRows    = "ENRICHD_IMPORT_ROWS" // default 2000
 	mostHeapBytes = 200 << 20             // however many rows
 )
 
@@ -90,7 +90,7 @@ func messy(t *testing.T, count int) string {
 // TestImportRun imports a messy file and works it off through vendors with
 // brownouts: every row ends in a state, and the figures add up.
 func TestImportRun(t *testing.T) {
-	count := 5000
+	count := 2000
 	if text := os.Getenv(importRows); text != "" {
 		var err error
 		if count, err = strconv.Atoi(text); err != nil {

@@ -8,31 +8,41 @@ import (
 	"time"
 )
 
-// roomForGarbage is how much garbage may gather before it is collected, though
-// it is more than what is in use.
-const roomForGarbage = 64 << 20
-
-// collectRarely has the garbage of a small heap collected less often while there
-// is much of it: by itself the collector waits until the heap has doubled, which
-// one of 20 MB that serves misses does several times a second. That is a tenth of
-// the processor time; with more room it takes 13 cycles instead of 22. A heap from
-// roomForGarbage on is collected as usual, and so is one at rest. A GOGC that is
-// set is left as it is, and a memory limit is kept first.
-func collectRarely() {
-	if os.Getenv("GOGC") == "" {
-		(&pacer{percent: usualPercent}).pace()
-	}
-}
-
 const (
-	// usualPercent of what is in use may be garbage.
-	usualPercent = 100
+	// roomForGarbage is how much garbage may gather before it is collected, though
+	// it is more than what is in use. A service of 20 MB that serves misses needs 13
+	// cycles instead of 22 then.
+	roomForGarbage = 64 << 20
+	// besides is what the process takes beside its heap, and what of the heap is not
+	// the cache's.
+	besides = 48 << 20
+	// overhead is what the process may take over the bytes configured for the cache,
+	// in percent of them.
+	overhead = 25
+	// leastBudget is the heap's whatever the size of the cache.
+	leastBudget = 96 << 20
+	// leastGarbage keeps the collector from running all the time when the heap is
+	// larger than planned, in percent of what is in use.
+	leastGarbage = 8
 	// restful is the time between two cycles of a heap at rest.
 	restful = time.Second
 )
 
+// paceGarbage has garbage collected so that a service whose cache has the given
+// size stays within it and a quarter. By itself the collector waits until the heap
+// has doubled: that is too soon for a small heap, which one request in a hundred
+// then pays for, and twice the memory for a full cache, whose entries are bytes
+// without pointers and cheap to keep. A GOGC that is set is left as it is, and a
+// memory limit is kept first.
+func paceGarbage(cache int64) {
+	if os.Getenv("GOGC") == "" {
+		(&pacer{budget: max(cache*(100+overhead)/100-besides, leastBudget), percent: 100}).pace()
+	}
+}
+
 // pacer paces the collector after each of its cycles.
 type pacer struct {
+	budget  int64 // of the heap with its garbage
 	percent int
 	last    time.Time // when the last cycle ended
 }
@@ -41,10 +51,8 @@ type pacer struct {
 func (p *pacer) pace() {
 	inUse := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(inUse)
-	percent, now := usualPercent, time.Now()
-	if now.Sub(p.last) < restful {
-		percent = percentFor(inUse[0].Value.Uint64())
-	}
+	now := time.Now()
+	percent := p.percentFor(int64(inUse[0].Value.Uint64()), now.Sub(p.last) < restful)
 	p.last = now
 	if percent != p.percent {
 		p.percent = percent
@@ -54,9 +62,18 @@ func (p *pacer) pace() {
 	runtime.SetFinalizer(&mark{}, func(*mark) { p.pace() })
 }
 
-// percentFor is how much garbage may gather beside what is in use, in whole
-// multiples of it so that the pace seldom changes.
-func percentFor(inUse uint64) int {
-	const most = 8 // the least heap would grow with it
-	return usualPercent * int(min(max(roomForGarbage/max(inUse, 1), 1), most))
+// percentFor is how much garbage may gather beside what is in use: as much as the
+// budget leaves, but no more than is useful. It is rounded, so that the pace seldom
+// changes.
+func (p *pacer) percentFor(inUse int64, busy bool) int {
+	const most, fine, coarse = 800, 5, 100 // the least heap grows with the percentage
+	useful := inUse
+	if busy {
+		useful = max(inUse, roomForGarbage)
+	}
+	percent := int(min(useful, max(p.budget-inUse, 0)) * 100 / max(inUse, 1))
+	if percent > coarse {
+		return min(percent/coarse*coarse, most)
+	}
+	return max(percent/fine*fine, leastGarbage)
 }

@@ -2,12 +2,20 @@ package main
 
 import "testing"
 
-func TestPercentFor(t *testing.T) {
-	for inUse, want := range map[uint64]int{
-		0: 800, 1 << 20: 800, 16 << 20: 400, 30 << 20: 200, 64 << 20: 100, 1 << 40: 100,
+// TestGarbageStaysWithinTheBudget of 112 MiB, and is collected seldom while it may.
+func TestGarbageStaysWithinTheBudget(t *testing.T) {
+	p := &pacer{budget: 112 << 20}
+	for _, test := range []struct {
+		inUse      int64 // MiB
+		busy, rest int   // percent of it
+	}{
+		{1, 800, 100}, {16, 400, 100}, {30, 200, 100}, {64, 75, 75}, {90, 20, 20}, {100, 10, 10}, {110, 8, 8}, {1 << 20, 8, 8},
 	} {
-		if got := percentFor(inUse); got != want {
-			t.Errorf("%d MiB in use: %d %%, want %d %%", inUse>>20, got, want)
+		if busy, rest := p.percentFor(test.inUse<<20, true), p.percentFor(test.inUse<<20, false); busy != test.busy || rest != test.rest {
+			t.Errorf("%d MiB in use: %d %% when busy, %d %% at rest; want %d %% and %d %%", test.inUse, busy, rest, test.busy, test.rest)
 		}
+	}
+	if large := (&pacer{budget: 1 << 40}).percentFor(1<<30, true); large != 100 {
+		t.Errorf("a large budget: %d %%, want 100 %%", large)
 	}
 }

@@ -41,7 +41,7 @@ func (c *serveCommand) Run(ctx context.Context, terminal terminal) error {
 		return listenHelp(err, "set server.grpc and server.http in "+c.Config)
 	}
 	debug.FreeOSMemory() // what only the start needed
-	collectRarely()
+	paceGarbage(loaded.Cache.WithDefaults().MemoryBytes)
 	releaseCode()
 	following, stop := context.WithCancel(ctx)
 	var group errgroup.Group
