@@ -32,13 +32,19 @@ func Here() Origin {
 	}
 }
 
-// commit names the sources that are measured.
+// commit names the sources that are measured, and tells when they were changed
+// since. The results themselves are no sources.
 func commit() string {
-	text, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12").Output()
+	text, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
-	return strings.TrimSpace(string(text))
+	name := strings.TrimSpace(string(text))
+	changed, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)loadtest/RESULTS.*").Output()
+	if err != nil || len(changed) > 0 {
+		name += "-dirty"
+	}
+	return name
 }
 
 func processor() string {
