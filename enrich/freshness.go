@@ -102,14 +102,6 @@ func (f Freshness) KeepUntil(record Record) time.Time {
 	return until
 }
 
-// Need is an attribute that must be asked for and the providers that may know
-// it, in the listed order, without those that recently did not. The list is not
-// to be changed.
-type Need struct {
-	Attribute Attribute
-	Sources   []string
-}
-
 // need decides whether the attribute must be asked for: there is no fresh
 // value, and not all the sources have recently said that they have none. Once
 // that unanimous absence has expired, every source may be asked again.

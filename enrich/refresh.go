@@ -99,17 +99,6 @@ func (q *question) soon() float64 {
 	return max(q.config.RefreshAhead, 0)
 }
 
-// usable lists the needs for which a value may answer, stale or fresh.
-func (q *question) usable(needs []Need, counts Record) []Need {
-	var usable []Need
-	for _, need := range needs {
-		if _, ok := counts.Best(need.Attribute, q.config.Freshness.usable(q.now)); ok {
-			usable = append(usable, need)
-		}
-	}
-	return usable
-}
-
 // refreshAhead asks again for values that are fresh but not for long, if they
 // are in demand.
 func (s *Service) refreshAhead(q *question, part part, needs []Need, soon float64) {
