@@ -31,20 +31,19 @@ type failure struct {
 	reason string
 }
 
-// once is a body that can be read only once, also for requests without one:
-// net/http silently sends a request again when a kept connection breaks, if it
-// can, and a paid call must not be made twice.
-type once struct{ io.Reader }
-
-func (once) Close() error { return nil }
-
-// exchange sends one request and reads its response.
+// exchange sends one request and reads its response. Its body can be read only
+// once, also where it is empty: net/http silently sends a request again when a
+// kept connection breaks, if it can, and a paid call must not be made twice.
 func (v *Vendor) exchange(ctx context.Context, out engine.Outgoing) (response, *failure) {
 	request := (&http.Request{
 		Method: out.Method, URL: out.URL, Host: out.URL.Host, Header: out.Header,
-		Body: once{bytes.NewReader(out.Body)}, ContentLength: int64(len(out.Body)),
+		Body: io.NopCloser(bytes.NewReader(out.Body)), ContentLength: int64(len(out.Body)),
 	}).WithContext(ctx)
-	if len(out.Body) == 0 && out.Method != http.MethodGet {
+	switch {
+	case len(out.Body) > 0:
+	case out.Method == http.MethodGet:
+		request.TransferEncoding = asItIs
+	default:
 		request.Body = http.NoBody
 	}
 	if v.config.TraceContext {
@@ -73,6 +72,10 @@ func (v *Vendor) read(answer *http.Response) ([]byte, error) {
 	}
 	return body.Bytes(), nil
 }
+
+// asItIs says that a body is sent as it is, were it empty. Without it net/http
+// finds out in a goroutine of its own whether an empty body of a GET is empty.
+var asItIs = []string{"identity"}
 
 // failureOf names why there is no response. The error itself is dropped: its
 // text holds the address with everything in it. Unless it is sure that nothing
