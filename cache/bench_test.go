@@ -79,7 +79,7 @@ func benchmarkMemoryHit(b *testing.B, subjects int) {
 		plain.memory.Wait()
 		tags, keys = append(tags, subject), append(keys, string(subject[:]))
 	}
-	m.settle()
+	settle(m)
 	for _, bench := range []struct {
 		name string
 		hit  func(at int) bool

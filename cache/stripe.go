@@ -5,25 +5,19 @@ import (
 	"time"
 )
 
-// stripe holds what is special about the subjects whose tags end alike.
+// stripe holds what memory knows of the subjects whose tags end alike.
 type stripe struct {
 	mu     sync.RWMutex
 	closed bool
-	// recent are the writes that ristretto may not have applied; the zero item
-	// stands for a deletion.
-	recent map[tag]item
+	items  map[tag]item
 	// erased tells when subjects were erased, for as long as a load from
 	// before may still come in; floor holds for all subjects.
 	erased map[tag]erasure
 	floor  erasure
 }
 
-const (
-	// maxRecent bounds the recent writes of one stripe.
-	maxRecent = 32
-	// maxErased bounds the remembered erasures of one stripe.
-	maxErased = 256
-)
+// maxErased bounds the remembered erasures of one stripe.
+const maxErased = 256
 
 // erase remembers an erasure. When there are too many, the oldest facts of all
 // subjects are refused instead of those of single ones.
