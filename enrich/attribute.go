@@ -2,6 +2,7 @@ package enrich
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -62,6 +63,7 @@ var (
 		}
 		return byName
 	}()
+	sorted = slices.Sorted(maps.Keys(specs))
 )
 
 // Attributes returns what the contract says about every attribute, in its
@@ -85,6 +87,12 @@ func AttributesOf(kind SubjectKind) []Attribute {
 		}
 	}
 	return of
+}
+
+// byKind parts sorted attributes, those of companies come first.
+func byKind(sorted []Attribute) (company, person []Attribute) {
+	companies, _ := slices.BinarySearch(sorted, "person.")
+	return sorted[:companies:companies], sorted[companies:]
 }
 
 // WordOf returns the word for an enum value of the contract, and NumberOf its

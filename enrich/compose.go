@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -103,23 +104,13 @@ func (s *Service) compose(q *question) (Answer, error) {
 }
 
 func (s *Service) composeHalf(answer *Answer, q *question, h *half) {
-	fresh := func(fact Fact) bool {
-		return fact.State == StateValue && q.now.Before(q.config.Freshness.freshUntil(fact, q.maxAge))
-	}
-	stale := q.config.Freshness.usable(q.now)
-	if q.maxAge > 0 {
-		stale = fresh
-	}
-	for _, attribute := range h.wanted {
-		best, ok := h.found.record.Best(attribute, fresh)
-		if !ok {
-			best, ok = h.found.record.Best(attribute, stale)
-		}
-		if !ok {
-			answer.Gaps[attribute] = s.gap(q, h, attribute)
+	for attribute, facts := range h.found.record.along(h.wanted) {
+		best := q.best(facts)
+		if best == nil {
+			answer.Gaps[attribute] = s.gap(q, h, attribute, facts)
 			continue
 		}
-		provenance := Provenance{Fact: best, FreshUntil: q.config.Freshness.freshUntil(best, 0)}
+		provenance := Provenance{Fact: *best, FreshUntil: best.FetchedAt.Add(q.config.Freshness.freshFor(attribute))}
 		if h.found.recalled.holds(best) {
 			provenance.Tier = h.found.tier
 		}
@@ -127,8 +118,18 @@ func (s *Service) composeHalf(answer *Answer, q *question, h *half) {
 	}
 }
 
+// best returns the best fact that may answer of those about one attribute: a
+// fresh one, or a stale one if no age was named; nil for none.
+func (q *question) best(facts []Fact) *Fact {
+	fresh := best(facts, func(fact *Fact) bool { return q.config.Freshness.fresh(fact, q.now, q.maxAge) })
+	if fresh != nil || q.maxAge > 0 {
+		return fresh
+	}
+	return best(facts, func(fact *Fact) bool { return q.config.Freshness.usable(fact, q.now) })
+}
+
 // gap says why an attribute without a usable value is missing.
-func (s *Service) gap(q *question, h *half, attribute Attribute) Gap {
+func (s *Service) gap(q *question, h *half, attribute Attribute, facts []Fact) Gap {
 	if reason, failed := h.found.failed[attribute]; failed {
 		return Gap{Kind: GapFailed, Reason: reason}
 	}
@@ -140,13 +141,13 @@ func (s *Service) gap(q *question, h *half, attribute Attribute) Gap {
 		}
 		return Gap{Kind: GapNotAsked, Reason: reason}
 	}
-	if _, open := q.config.Freshness.need(h.found.record, attribute, sources, q.now, q.maxAge); open && q.cache == CacheOnly {
-		return Gap{Kind: GapNotAsked, Reason: ReasonCacheOnly}
-	}
-	for _, fact := range h.found.record.About(attribute) {
-		if fact.State == StateSuppressed {
-			return Gap{Kind: GapAbsent, Reason: ReasonSuppressed}
+	if q.cache == CacheOnly {
+		if _, open := q.config.Freshness.need(attribute, facts, sources, q.now); open {
+			return Gap{Kind: GapNotAsked, Reason: ReasonCacheOnly}
 		}
+	}
+	if slices.ContainsFunc(facts, func(fact Fact) bool { return fact.State == StateSuppressed }) {
+		return Gap{Kind: GapAbsent, Reason: ReasonSuppressed}
 	}
 	return Gap{Kind: GapAbsent, Reason: ReasonAbsent}
 }

@@ -36,7 +36,7 @@ type Fact struct {
 // supersedes tells whether f replaces an earlier fact of the same attribute
 // and source. It is a total order, so that the order in which two facts arrive
 // cannot change a record.
-func (f Fact) supersedes(other Fact) bool {
+func (f *Fact) supersedes(other *Fact) bool {
 	return cmp.Or(
 		f.FetchedAt.Compare(other.FetchedAt),
 		-cmp.Compare(f.State, other.State), // a value before an absence
@@ -49,7 +49,7 @@ func (f Fact) supersedes(other Fact) bool {
 // outranks tells whether f is the better answer of two facts about the same
 // attribute from different sources: a value before an absence, then the more
 // confident, the newer, and at last the source's name.
-func (f Fact) outranks(other Fact) bool {
+func (f *Fact) outranks(other *Fact) bool {
 	return cmp.Or(
 		-cmp.Compare(f.State, other.State),
 		cmp.Compare(f.Confidence, other.Confidence),

@@ -69,21 +69,29 @@ func (f Freshness) freshFor(a Attribute) time.Duration {
 	return specs[a].FreshFor
 }
 
-// freshUntil is when a value stops being fresh, for a caller who accepts none
+// fresh tells whether a value is fresh at a time, for a caller who accepts none
 // older than maxAge (0: as old as the attribute stays fresh).
-func (f Freshness) freshUntil(fact Fact, maxAge time.Duration) time.Time {
+func (f Freshness) fresh(fact *Fact, at time.Time, maxAge time.Duration) bool {
+	if fact.State != StateValue {
+		return false
+	}
 	freshFor := f.freshFor(fact.Attribute)
 	if maxAge > 0 {
 		freshFor = min(freshFor, maxAge)
 	}
-	return fact.FetchedAt.Add(freshFor)
+	return at.Before(fact.FetchedAt.Add(freshFor))
+}
+
+// usable tells whether a value may answer at a time, a stale one included.
+func (f Freshness) usable(fact *Fact, at time.Time) bool {
+	return fact.State == StateValue && at.Before(f.keepUntil(fact))
 }
 
 // keepUntil is the last moment at which the fact can still be of use.
-func (f Freshness) keepUntil(fact Fact) time.Time {
+func (f Freshness) keepUntil(fact *Fact) time.Time {
 	switch fact.State {
 	case StateValue:
-		return f.freshUntil(fact, 0).Add(max(f.StaleFor, 0))
+		return fact.FetchedAt.Add(f.freshFor(fact.Attribute)).Add(max(f.StaleFor, 0))
 	case StateSuppressed:
 		return fact.FetchedAt.Add(f.SuppressedFor)
 	default:
@@ -94,25 +102,23 @@ func (f Freshness) keepUntil(fact Fact) time.Time {
 // KeepUntil is the last moment at which any fact of the record can be of use.
 func (f Freshness) KeepUntil(record Record) time.Time {
 	var until time.Time
-	for _, fact := range record.facts {
-		if t := f.keepUntil(fact); t.After(until) {
+	for i := range record.facts {
+		if t := f.keepUntil(&record.facts[i]); t.After(until) {
 			until = t
 		}
 	}
 	return until
 }
 
-// need decides whether the attribute must be asked for: there is no fresh
-// value, and not all the sources have recently said that they have none. Once
-// that unanimous absence has expired, every source may be asked again.
-func (f Freshness) need(record Record, a Attribute, sources []string, now time.Time, maxAge time.Duration) (Need, bool) {
-	facts := record.About(a)
+// need decides whether an attribute without a fresh value must be asked for, by
+// the facts about it: not when all the sources have recently said that they have
+// none. Once that unanimous absence has expired, every source may be asked again.
+func (f Freshness) need(a Attribute, facts []Fact, sources []string, now time.Time) (Need, bool) {
 	var passed []string
 	var latest time.Time
-	for _, fact := range facts {
+	for i := range facts {
+		fact := &facts[i]
 		switch {
-		case fact.State == StateValue && now.Before(f.freshUntil(fact, maxAge)):
-			return Need{}, false
 		case !slices.Contains(sources, fact.Source):
 		case fact.State == StateSuppressed && now.Before(fact.FetchedAt.Add(f.SuppressedFor)),
 			fact.State == StateAbsent && now.Before(fact.FetchedAt.Add(f.AbsentAtOne)):

@@ -38,9 +38,11 @@ func TestNeed(t *testing.T) {
 		{"suppressed at one, absent at the other", []Fact{ago(20*day, StateSuppressed, "a"), ago(time.Hour, StateAbsent, "b")}, both, 0, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			need, missing := Freshness{}.WithDefaults().need(NewRecord(test.facts...), title, test.sources, now, test.maxAge)
-			if missing != (test.want != nil) || !slices.Equal(need.Sources, test.want) {
-				t.Errorf("need = %v, %v; want %v", need.Sources, missing, test.want)
+			service := &Service{Finder: &finder{sources: test.sources}}
+			q := &question{config: &Config{Freshness: Freshness{}.WithDefaults()}, now: now, maxAge: test.maxAge}
+			needs := service.needs(q, part{wanted: []Attribute{title}}, NewRecord(test.facts...), 0)
+			if len(needs) > 1 || (len(needs) == 1) != (test.want != nil) || test.want != nil && !slices.Equal(needs[0].Sources, test.want) {
+				t.Errorf("needs = %v; want %v", needs, test.want)
 			}
 		})
 	}

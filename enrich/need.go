@@ -17,16 +17,15 @@ func (s *Service) consider(q *question, h *half) {
 		return
 	}
 	counts, soon := q.counting(h.found.record), q.soon()
-	missingSoon := s.needs(q, h.part, counts, soon)
-	needs := missingSoon
-	if soon > 0 && len(needs) > 0 && !counts.IsEmpty() { // else the same is missing now
-		needs = s.needs(q, h.part, counts, 0)
-	}
+	needs := s.needs(q, h.part, counts, 0)
 	switch {
 	case len(needs) == 0:
-		stale := q.usable(missingSoon, counts) // absences are not asked for ahead
-		h.settled = len(stale) == 0
-		s.refreshAhead(q, h.part, stale, soon)
+		var ahead []Need
+		if soon > 0 {
+			ahead = q.usable(s.needs(q, h.part, counts, soon), counts) // absences are not asked for ahead
+		}
+		h.settled = len(ahead) == 0
+		s.refreshAhead(q, h.part, ahead, soon)
 	case q.mayBeStale() && len(q.usable(needs, counts)) == len(needs):
 		s.refresh(q, h.part, needs, 0)
 	default:
@@ -35,11 +34,14 @@ func (s *Service) consider(q *question, h *half) {
 }
 
 // usable lists the needs for which a value may answer, stale or fresh.
-func (q *question) usable(needs []Need, counts Record) []Need {
-	var usable []Need
+func (q *question) usable(needs []Need, counts Record) (usable []Need) {
 	for _, need := range needs {
-		if _, ok := counts.Best(need.Attribute, q.config.Freshness.usable(q.now)); ok {
-			usable = append(usable, need)
+		facts := counts.About(need.Attribute)
+		for i := range facts {
+			if q.config.Freshness.usable(&facts[i], q.now) {
+				usable = append(usable, need)
+				break
+			}
 		}
 	}
 	return usable
@@ -47,17 +49,19 @@ func (q *question) usable(needs []Need, counts Record) []Need {
 
 // needs lists what must be asked for, given the facts that count: now, or when a
 // share of each attribute's life has gone by.
-func (s *Service) needs(q *question, part part, counts Record, soon float64) []Need {
-	var needs []Need
-	for i, attribute := range part.wanted {
+func (s *Service) needs(q *question, part part, counts Record, soon float64) (needs []Need) {
+	freshness := &q.config.Freshness
+	for attribute, facts := range counts.along(part.wanted) {
 		at := q.now
 		if soon > 0 {
-			at = at.Add(time.Duration(soon * float64(q.config.Freshness.freshFor(attribute))))
+			at = at.Add(time.Duration(soon * float64(freshness.freshFor(attribute))))
 		}
-		sources := s.sources(q, part, attribute)
-		if need, missing := q.config.Freshness.need(counts, attribute, sources, at, q.maxAge); missing {
+		if best(facts, func(fact *Fact) bool { return freshness.fresh(fact, at, q.maxAge) }) != nil {
+			continue
+		}
+		if need, missing := freshness.need(attribute, facts, s.sources(q, part, attribute), at); missing {
 			if needs == nil { // the rest is likely to be missing too
-				needs = make([]Need, 0, len(part.wanted)-i)
+				needs = make([]Need, 0, len(part.wanted))
 			}
 			needs = append(needs, need)
 		}

@@ -2,7 +2,9 @@ package enrich
 
 import (
 	"cmp"
+	"iter"
 	"slices"
+	"sort"
 )
 
 // Record is all facts about one subject: for each attribute at most one fact
@@ -16,15 +18,15 @@ type Record struct {
 func NewRecord(facts ...Fact) Record {
 	sorted := slices.Clone(facts)
 	slices.SortFunc(sorted, func(a, b Fact) int {
-		if order := comparePlace(a, b); order != 0 {
+		if order := comparePlace(&a, &b); order != 0 {
 			return order
 		}
-		if a.supersedes(b) {
+		if a.supersedes(&b) {
 			return -1
 		}
 		return 1
 	})
-	return Record{facts: slices.CompactFunc(sorted, func(a, b Fact) bool { return comparePlace(a, b) == 0 })}
+	return Record{facts: slices.CompactFunc(sorted, func(a, b Fact) bool { return comparePlace(&a, &b) == 0 })}
 }
 
 // SortedRecord makes a record of facts that are sorted by attribute and source
@@ -32,7 +34,7 @@ func NewRecord(facts ...Fact) Record {
 // they are not.
 func SortedRecord(facts []Fact) (Record, bool) {
 	for i := 1; i < len(facts); i++ {
-		if comparePlace(facts[i-1], facts[i]) >= 0 {
+		if comparePlace(&facts[i-1], &facts[i]) >= 0 {
 			return Record{}, false
 		}
 	}
@@ -60,23 +62,55 @@ func (r Record) IsEmpty() bool { return len(r.facts) == 0 }
 
 // About returns the facts about one attribute by source, not to be changed.
 func (r Record) About(a Attribute) []Fact {
-	start, _ := slices.BinarySearchFunc(r.facts, a, func(f Fact, a Attribute) int { return cmp.Compare(f.Attribute, a) })
-	end := start
-	for end < len(r.facts) && r.facts[end].Attribute == a {
-		end++
+	start := sort.Search(len(r.facts), func(i int) bool { return r.facts[i].Attribute >= a })
+	facts, _ := cutFacts(r.facts[start:], a)
+	return facts
+}
+
+// along gives the facts about each of the attributes, which are sorted: one walk
+// instead of a search for each.
+func (r Record) along(attributes []Attribute) iter.Seq2[Attribute, []Fact] {
+	return func(yield func(Attribute, []Fact) bool) {
+		rest := r.facts
+		for _, a := range attributes {
+			for len(rest) > 0 && rest[0].Attribute < a {
+				rest = rest[1:]
+			}
+			var about []Fact
+			if about, rest = cutFacts(rest, a); !yield(a, about) {
+				return
+			}
+		}
 	}
-	return r.facts[start:end]
+}
+
+// cutFacts cuts sorted facts behind the first ones, if those are about an
+// attribute.
+func cutFacts(facts []Fact, a Attribute) (about, rest []Fact) {
+	n := 0
+	for n < len(facts) && facts[n].Attribute == a {
+		n++
+	}
+	return facts[:n], facts[n:]
 }
 
 // Best returns the best fact about an attribute among those that use accepts,
 // and false if there is none.
-func (r Record) Best(a Attribute, use func(Fact) bool) (best Fact, ok bool) {
-	for _, fact := range r.About(a) {
-		if use(fact) && (!ok || fact.outranks(best)) {
-			best, ok = fact, true
+func (r Record) Best(a Attribute, use func(Fact) bool) (Fact, bool) {
+	if fact := best(r.About(a), func(fact *Fact) bool { return use(*fact) }); fact != nil {
+		return *fact, true
+	}
+	return Fact{}, false
+}
+
+// best returns the best of the facts that use accepts, nil for none.
+func best(facts []Fact, use func(*Fact) bool) (best *Fact) {
+	for i := range facts {
+		if fact := &facts[i]; use(fact) && (best == nil || fact.outranks(best)) {
+			best = fact
 		}
 	}
-	return best, ok
+	return best
 }
 
 // Keep returns the record of the facts that keep accepts.
@@ -92,14 +126,18 @@ func (r Record) Keep(keep func(Fact) bool) Record {
 
 // comparePlace orders facts by attribute and source, of which a record keeps
 // one each.
-func comparePlace(a, b Fact) int {
-	return cmp.Or(cmp.Compare(a.Attribute, b.Attribute), cmp.Compare(a.Source, b.Source))
+func comparePlace(a, b *Fact) int {
+	if order := cmp.Compare(a.Attribute, b.Attribute); order != 0 {
+		return order
+	}
+	return cmp.Compare(a.Source, b.Source)
 }
 
 // holds tells whether the fact is in the record.
-func (r Record) holds(fact Fact) bool {
-	for _, own := range r.About(fact.Attribute) {
-		if own.Source == fact.Source {
+func (r Record) holds(fact *Fact) bool {
+	about := r.About(fact.Attribute)
+	for i := range about {
+		if own := &about[i]; own.Source == fact.Source {
 			return !own.supersedes(fact) && !fact.supersedes(own)
 		}
 	}

@@ -30,7 +30,7 @@ func someFacts(random *rand.Rand, count int) []Fact {
 
 func equalRecords(a, b Record) bool {
 	return slices.EqualFunc(a.facts, b.facts, func(x, y Fact) bool {
-		return comparePlace(x, y) == 0 && !x.supersedes(y) && !y.supersedes(x)
+		return comparePlace(&x, &y) == 0 && !x.supersedes(&y) && !y.supersedes(&x)
 	})
 }
 
@@ -62,7 +62,7 @@ func TestBestDoesNotDependOnOrder(t *testing.T) {
 		first, _ := NewRecord(facts...).Best("person.title", all)
 		random.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
 		second, _ := NewRecord(facts...).Best("person.title", all)
-		if first.outranks(second) || second.outranks(first) || !first.Value.Equal(second.Value) {
+		if first.outranks(&second) || second.outranks(&first) || !first.Value.Equal(second.Value) {
 			t.Fatalf("two best facts: %v and %v", first, second)
 		}
 	}

@@ -146,11 +146,3 @@ func (c *Config) pauseAfter(err *Error) time.Time {
 	}
 	return pause
 }
-
-// usable accepts the values that may answer at the given time, stale ones
-// included.
-func (f Freshness) usable(now time.Time) func(Fact) bool {
-	return func(fact Fact) bool {
-		return fact.State == StateValue && now.Before(f.keepUntil(fact))
-	}
-}

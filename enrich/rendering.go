@@ -227,9 +227,9 @@ func (q *question) holdsUntil() time.Time {
 		case !h.settled || h.found.tier != MemoryTier || len(h.found.attempts) > 0:
 			return time.Time{}
 		}
-		for _, attribute := range h.wanted {
-			for _, fact := range h.found.record.About(attribute) {
-				for _, change := range q.config.Freshness.changes(fact, q.soon()) {
+		for _, facts := range h.found.record.along(h.wanted) {
+			for i := range facts {
+				for _, change := range q.config.Freshness.changes(&facts[i], q.soon()) {
 					if change.After(q.now) && change.Before(until) {
 						until = change
 					}
@@ -242,7 +242,7 @@ func (q *question) holdsUntil() time.Time {
 
 // changes are the moments at which a fact's worth can change, the share of its
 // life included within which it is soon to be stale.
-func (f Freshness) changes(fact Fact, soon float64) [3]time.Time {
+func (f Freshness) changes(fact *Fact, soon float64) [3]time.Time {
 	switch fact.State {
 	case StateValue:
 		life := f.freshFor(fact.Attribute)

@@ -32,8 +32,9 @@ func (r *Request) lane() (Lane, error) {
 	return r.Lane, nil
 }
 
-// wanted lists the attributes that the request wants, all of which the account
-// may see for the purpose it names. Who names none gets those that it may see.
+// wanted lists the attributes that the request wants, sorted and not to be
+// changed, all of which the account may see for the purpose it names. Who names
+// none gets those that it may see.
 func (r *Request) wanted() ([]Attribute, error) {
 	forPurpose, err := r.purpose()
 	if err != nil {
@@ -43,14 +44,15 @@ func (r *Request) wanted() ([]Attribute, error) {
 		return (r.Account.Attributes == nil || slices.Contains(r.Account.Attributes, a)) &&
 			(forPurpose == nil || slices.Contains(forPurpose, a))
 	}
-	var wanted []Attribute
 	if len(r.Wanted) == 0 {
-		for _, spec := range contract {
-			if allowed(spec.Attribute) && (r.Email != "" || spec.Attribute.Kind() == Company) {
-				wanted = append(wanted, spec.Attribute)
-			}
+		all := sorted
+		if r.Email == "" {
+			all, _ = byKind(sorted)
 		}
-		return wanted, nil
+		if r.Account.Attributes == nil && forPurpose == nil {
+			return all, nil
+		}
+		return slices.DeleteFunc(slices.Clone(all), func(a Attribute) bool { return !allowed(a) }), nil
 	}
 	for _, attribute := range r.Wanted {
 		if _, ok := SpecOf(attribute); !ok {
@@ -60,7 +62,7 @@ func (r *Request) wanted() ([]Attribute, error) {
 			return nil, denied("fields", "attribute_not_allowed", fmt.Sprintf("this account may not see %s", attribute))
 		}
 	}
-	wanted = slices.Clone(r.Wanted)
+	wanted := slices.Clone(r.Wanted)
 	slices.Sort(wanted)
 	return slices.Compact(wanted), nil
 }

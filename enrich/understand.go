@@ -154,17 +154,19 @@ func invalidAddress(field string, err error) error {
 // that nobody is asked about.
 func (q *question) divide() {
 	q.notAsked = map[Attribute]string{}
-	personBarrier, companyBarrier := q.barriers()
-	for _, attribute := range q.wanted {
-		h, barrier := &q.person, personBarrier
-		if attribute.Kind() == Company {
-			h, barrier = &q.company, companyBarrier
-		}
-		if barrier != "" {
-			q.notAsked[attribute] = barrier
+	q.company.wanted, q.person.wanted = byKind(q.wanted)
+	noPerson, noCompany := q.barriers()
+	for _, barred := range []struct {
+		half   *half
+		reason string
+	}{{&q.person, noPerson}, {&q.company, noCompany}} {
+		if barred.reason == "" {
 			continue
 		}
-		h.wanted = append(h.wanted, attribute)
+		for _, attribute := range barred.half.wanted {
+			q.notAsked[attribute] = barred.reason
+		}
+		barred.half.wanted = nil
 	}
 	if !q.address.IsZero() {
 		q.person.part = q.partAbout(PersonSubject(q.address), q.person.wanted)
