@@ -111,6 +111,7 @@ var (
 func (v vendor) begin(ctx context.Context, query providers.Query) chan providers.Reply {
 	replies := make(chan providers.Reply, 1)
 	go func() {
+		growStack(false)
 		reply := providers.Reply{Outcome: enrich.Malformed, Err: errPanicked}
 		defer func() {
 			// What was thrown may hold what the vendor sent; the stack does not.
@@ -122,6 +123,22 @@ func (v vendor) begin(ctx context.Context, query providers.Query) chan providers
 		reply = v.Lookup(ctx, query)
 	}()
 	return replies
+}
+
+// growStack has a new goroutine's stack grown at once to what a look-up takes,
+// by a frame of that size, which is never used. By itself the stack doubles time
+// and again, each time copied at a greater depth: 8 µs of a call instead of 2.
+//
+//go:noinline
+func growStack(use bool) byte {
+	if !use {
+		return 0
+	}
+	var room [12 << 10]byte
+	for i := range room {
+		room[i] = byte(i)
+	}
+	return room[len(room)/2]
 }
 
 // within waits for the reply; ok is false when it did not come by then, though
