@@ -67,7 +67,7 @@ func TestAnswersAreRecitedWhileTheyHold(t *testing.T) {
 		"another configuration": func(_ *testing.T, w *world, _ *enrich.Request) { w.service.Apply(enrich.Config{}) },
 		"another fact about the company": func(t *testing.T, w *world, r *enrich.Request) {
 			answer := w.enrich(t, *r)
-			fact := answer.Found["company.name"].Fact
+			fact := *answer.Found.Of("company.name").Fact
 			fact.Source, fact.Confidence = "crm", 1
 			w.records.Remember(t.Context(), answer.Domain.Key(), enrich.NewRecord(fact), time.Now().Add(time.Hour))
 		},

@@ -124,7 +124,7 @@ func TestARefusedReloadChangesNothing(t *testing.T) {
 				t.Errorf("%s is obeyed", name)
 			}
 			w.strike(t, primary, fakevendor.Fault{Kind: fakevendor.Outage, Status: 503})
-			if by := w.enrich(t, titleOf("jane.doe@acme.example", 20*time.Second)).Found["person.title"].Fact.Source; by != secondary || w.parts.vendors != before {
+			if by := w.enrich(t, titleOf("jane.doe@acme.example", 20*time.Second)).Found.Of("person.title").Fact.Source; by != secondary || w.parts.vendors != before {
 				t.Errorf("%s: answered by %q: something has changed", name, by)
 			}
 		}

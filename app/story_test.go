@@ -119,7 +119,7 @@ func TestNextProviderStandsIn(t *testing.T) {
 				if took := time.Since(start); took >= 20*time.Second {
 					t.Errorf("the answer took %s", took)
 				}
-				if by := answer.Found["person.title"].Fact.Source; by != secondary {
+				if by := answer.Found.Of("person.title").Fact.Source; by != secondary {
 					t.Errorf("answered by %q, want the secondary", by)
 				}
 				if first := answer.Attempts[0]; first.Provider != primary || first.Outcome != test.want {
@@ -143,7 +143,7 @@ func TestHintOfThePrimaryIsObeyed(t *testing.T) {
 		// With one second there is no time to wait: the secondary is asked at
 		// once.
 		answer := w.enrich(t, titleOf("jane.doe@acme.example", time.Second))
-		if by := answer.Found["person.title"].Fact.Source; by != secondary || time.Since(start) > 100*time.Millisecond {
+		if by := answer.Found.Of("person.title").Fact.Source; by != secondary || time.Since(start) > 100*time.Millisecond {
 			t.Errorf("answered by %q after %s, want the secondary at once", by, time.Since(start))
 		}
 		// Until the hint has passed nobody calls the primary.
@@ -156,7 +156,7 @@ func TestHintOfThePrimaryIsObeyed(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		answer = w.enrich(t, titleOf("mary.poe@acme.example", time.Second))
-		if by := answer.Found["person.title"].Fact.Source; by != primary {
+		if by := answer.Found.Of("person.title").Fact.Source; by != primary {
 			t.Errorf("answered by %q after the hint passed, want the primary", by)
 		}
 	})
@@ -171,8 +171,8 @@ func TestNobodyPaysTwice(t *testing.T) {
 		if calls := w.calls(primary) + w.calls(secondary); calls != before || answer.Cost != 0 {
 			t.Errorf("%d further calls costing %d", calls-before, answer.Cost)
 		}
-		for attribute, found := range answer.Found {
-			if found.Tier != enrich.MemoryTier && attribute != "company.employee_range" {
+		for _, found := range answer.Found {
+			if attribute := found.Fact.Attribute; found.Tier != enrich.MemoryTier && attribute != "company.employee_range" {
 				t.Errorf("%s comes from %q", attribute, found.Tier)
 			}
 		}
@@ -201,7 +201,7 @@ func TestLateAnswerIsRemembered(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				before := w.calls(primary) + w.calls(secondary)
 				answer := w.enrich(t, titleOf("jane.doe@acme.example", time.Second))
-				if found := answer.Found["person.title"]; found.Fact.Source != primary || found.Tier != enrich.MemoryTier || answer.Cost != 0 {
+				if found := answer.Found.Of("person.title"); found.Fact.Source != primary || found.Tier != enrich.MemoryTier || answer.Cost != 0 {
 					t.Errorf("answer = %+v, want the primary's from memory", answer)
 				}
 				if calls := w.calls(primary) + w.calls(secondary); calls != before {

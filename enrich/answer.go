@@ -1,6 +1,8 @@
 package enrich
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/email"
@@ -72,9 +74,36 @@ const (
 
 // Provenance is where an answered fact comes from.
 type Provenance struct {
-	Fact       Fact
+	// Fact is one of a record's, not to be changed.
+	Fact       *Fact
 	Tier       Tier
 	FreshUntil time.Time
+}
+
+// Findings are the attributes of an answer that have a value, sorted by name.
+type Findings []Provenance
+
+// Of returns what was found of an attribute: the zero Fact if nothing was.
+func (f Findings) Of(a Attribute) Provenance {
+	if i, found := f.place(a); found {
+		return f[i]
+	}
+	return Provenance{Fact: &Fact{}}
+}
+
+// With returns the findings with one more, which replaces what was found of the
+// same attribute. It takes f over.
+func (f Findings) With(one Provenance) Findings {
+	i, found := f.place(one.Fact.Attribute)
+	if found {
+		f[i] = one
+		return f
+	}
+	return slices.Insert(f, i, one)
+}
+
+func (f Findings) place(a Attribute) (int, bool) {
+	return slices.BinarySearchFunc(f, a, func(p Provenance, a Attribute) int { return cmp.Compare(p.Fact.Attribute, a) })
 }
 
 // Attempt is one call to a vendor.
@@ -98,7 +127,7 @@ type Answer struct {
 	// Domain is zero when there is no company to look up.
 	Domain         email.Domain
 	Completeness   Completeness
-	Found          map[Attribute]Provenance
+	Found          Findings
 	Gaps           map[Attribute]Gap
 	Attempts       []Attempt
 	Cost           Micros

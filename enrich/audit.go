@@ -52,8 +52,8 @@ func (s *Service) auditAnswer(q *question, answer *Answer, err error) *AuditEntr
 	if len(q.company.wanted) > 0 {
 		entry.Company = q.company.key
 	}
-	for attribute, provenance := range answer.Found {
-		entry.Sources[attribute] = provenance.Fact.Source
+	for _, found := range answer.Found {
+		entry.Sources[found.Fact.Attribute] = found.Fact.Source
 	}
 	if err != nil {
 		entry.Outcome = string(AsError(err).Kind)

@@ -71,15 +71,15 @@ func (s *Service) compose(q *question) (Answer, error) {
 	answer := Answer{
 		Address:        q.address,
 		Domain:         q.domain,
-		Found:          make(map[Attribute]Provenance, len(q.wanted)),
+		Found:          make(Findings, 0, len(q.wanted)),
 		Gaps:           map[Attribute]Gap{},
 		IdempotencyKey: q.idempotencyKey,
 	}
 	for attribute, reason := range q.notAsked {
 		answer.Gaps[attribute] = Gap{Kind: GapNotAsked, Reason: reason}
 	}
+	s.composeHalf(&answer, q, &q.company) // whose attributes are sorted first
 	s.composeHalf(&answer, q, &q.person)
-	s.composeHalf(&answer, q, &q.company)
 	deriveEmployeeRange(&answer)
 
 	for _, h := range []*half{&q.person, &q.company} {
@@ -110,11 +110,11 @@ func (s *Service) composeHalf(answer *Answer, q *question, h *half) {
 			answer.Gaps[attribute] = s.gap(q, h, attribute, facts)
 			continue
 		}
-		provenance := Provenance{Fact: *best, FreshUntil: best.FetchedAt.Add(q.config.Freshness.freshFor(attribute))}
+		provenance := Provenance{Fact: best, FreshUntil: best.FetchedAt.Add(q.config.Freshness.freshFor(attribute))}
 		if h.found.recalled.holds(best) {
 			provenance.Tier = h.found.tier
 		}
-		answer.Found[attribute] = provenance
+		answer.Found = append(answer.Found, provenance)
 	}
 }
 
@@ -185,15 +185,16 @@ func soonest(a, b *Error) *Error {
 // known: it wins over what a vendor says of the range.
 func deriveEmployeeRange(answer *Answer) {
 	const count, span = Attribute("company.employee_count"), Attribute("company.employee_range")
-	known, counted := answer.Found[count]
-	_, found := answer.Found[span]
-	_, gap := answer.Gaps[span]
-	if !counted || (!found && !gap) {
+	known := answer.Found.Of(count)
+	_, missing := answer.Gaps[span]
+	if known.Fact.State != StateValue || !missing && answer.Found.Of(span).Fact.State != StateValue {
 		return
 	}
-	known.Fact.Attribute, known.Fact.Price = span, 0
-	known.Fact.Value = WordValue(EmployeeRange(known.Fact.Value.Number()))
-	answer.Found[span] = known
+	derived := *known.Fact
+	derived.Attribute, derived.Price = span, 0
+	derived.Value = WordValue(EmployeeRange(derived.Value.Number()))
+	known.Fact = &derived
+	answer.Found = answer.Found.With(known)
 	delete(answer.Gaps, span)
 }
 

@@ -176,7 +176,7 @@ func TestLateFactsAreRemembered(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if answer := mustEnrich(t, service, titleOfJane); answer.Found["person.title"].Tier != MemoryTier || len(finder.asks) != 1 {
+		if answer := mustEnrich(t, service, titleOfJane); answer.Found.Of("person.title").Tier != MemoryTier || len(finder.asks) != 1 {
 			t.Errorf("answer = %+v after %d asks", answer, len(finder.asks))
 		}
 	})

@@ -13,7 +13,7 @@ func TestStaleValueAnswersAndIsRefreshed(t *testing.T) {
 		service, finder := newService(t, knows)
 		mustEnrich(t, service, titleOfJane)
 		time.Sleep(31 * day)
-		if answer := mustEnrich(t, service, titleOfJane); answer.Found["person.title"].Tier != MemoryTier {
+		if answer := mustEnrich(t, service, titleOfJane); answer.Found.Of("person.title").Tier != MemoryTier {
 			t.Errorf("the stale value did not answer: %+v", answer)
 		}
 		synctest.Wait()
@@ -21,7 +21,7 @@ func TestStaleValueAnswersAndIsRefreshed(t *testing.T) {
 			t.Errorf("asks = %+v, want a second one in the bulk lane", finder.asks)
 		}
 		answer := mustEnrich(t, service, titleOfJane)
-		if age := time.Since(answer.Found["person.title"].Fact.FetchedAt); age != 0 {
+		if age := time.Since(answer.Found.Of("person.title").Fact.FetchedAt); age != 0 {
 			t.Errorf("the value is still %s old after its refresh", age)
 		}
 	})
@@ -94,7 +94,7 @@ func TestAValueInDemandIsRefreshedAhead(t *testing.T) {
 			t.Fatal("a value was refreshed that is asked for once, or by callers who accept no stale one")
 		}
 		answer := mustEnrich(t, service, titleOfJane)
-		if age := time.Since(answer.Found["person.title"].Fact.FetchedAt); age != 28*day || answer.Cost != 0 {
+		if age := time.Since(answer.Found.Of("person.title").Fact.FetchedAt); age != 28*day || answer.Cost != 0 {
 			t.Errorf("the caller waited for the refresh: %+v", answer)
 		}
 		synctest.Wait()
@@ -102,7 +102,7 @@ func TestAValueInDemandIsRefreshedAhead(t *testing.T) {
 			t.Fatalf("asks = %+v, want a second one in the bulk lane", finder.asks)
 		}
 		answer = mustEnrich(t, service, titleOfJane)
-		if age := time.Since(answer.Found["person.title"].Fact.FetchedAt); age != 0 || len(finder.asks) != 2 {
+		if age := time.Since(answer.Found.Of("person.title").Fact.FetchedAt); age != 0 || len(finder.asks) != 2 {
 			t.Errorf("after the refresh the value is %s old", age)
 		}
 	})

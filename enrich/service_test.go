@@ -160,12 +160,12 @@ func TestSecondRequestComesFromTheCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, finder := newService(t, knows)
 		first := mustEnrich(t, service, titleOfJane)
-		if first.Completeness != Complete || first.Found["person.title"].Tier != NoTier || first.Cost != 100 {
+		if first.Completeness != Complete || first.Found.Of("person.title").Tier != NoTier || first.Cost != 100 {
 			t.Errorf("first answer = %+v", first)
 		}
 		time.Sleep(29 * day)
 		second := mustEnrich(t, service, titleOfJane)
-		if second.Found["person.title"].Tier != MemoryTier || second.Cost != 0 || len(second.Attempts) != 0 {
+		if second.Found.Of("person.title").Tier != MemoryTier || second.Cost != 0 || len(second.Attempts) != 0 {
 			t.Errorf("second answer = %+v", second)
 		}
 		if len(finder.asks) != 1 {
@@ -315,7 +315,7 @@ func TestRefreshAsksAgainForWhatIsKnown(t *testing.T) {
 		request := titleOfJane
 		request.Cache = CacheRefresh
 		answer := mustEnrich(t, service, request)
-		if age := time.Since(answer.Found["person.title"].Fact.FetchedAt); age != 0 || len(finder.asks) != 2 {
+		if age := time.Since(answer.Found.Of("person.title").Fact.FetchedAt); age != 0 || len(finder.asks) != 2 {
 			t.Errorf("the value is %s old after %d asks", age, len(finder.asks))
 		}
 	})
@@ -330,7 +330,7 @@ func TestWhatAnotherReplicaBroughtIsNotAskedFor(t *testing.T) {
 		request := titleOfJane
 		request.Wanted = []Attribute{"person.title", "person.city"}
 		answer := mustEnrich(t, service, request)
-		if title := answer.Found["person.title"]; title.Tier != RedisTier || title.Fact.Value.Text() != "brought" {
+		if title := answer.Found.Of("person.title"); title.Tier != RedisTier || title.Fact.Value.Text() != "brought" {
 			t.Errorf("title = %+v", title)
 		}
 		if asked := finder.asked(); len(asked) != 1 || !slices.Equal(asked[0], []Attribute{"person.city"}) {

@@ -235,7 +235,7 @@ func TestAnAccountGetsWhatItMaySeeForItsPurpose(t *testing.T) {
 			Lanes:      []Lane{Bulk, Standard},
 		}}
 		answer := mustEnrich(t, service, request)
-		if len(answer.Found)+len(answer.Gaps) != 1 || answer.Found["person.title"].Fact.Source != "first" {
+		if len(answer.Found)+len(answer.Gaps) != 1 || answer.Found.Of("person.title").Fact.Source != "first" {
 			t.Errorf("answer = %+v", answer)
 		}
 		if len(finder.asks) != 1 || len(finder.asks[0].Needs) != 1 || finder.asks[0].Lane != Standard {

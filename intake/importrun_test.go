@@ -48,7 +48,7 @@ func (m *moody) Enrich(_ context.Context, request enrich.Request) (enrich.Answer
 	if err != nil {
 		return enrich.Answer{}, err
 	}
-	answer := enrich.Answer{Address: address, Completeness: enrich.Complete, Found: map[enrich.Attribute]enrich.Provenance{},
+	answer := enrich.Answer{Address: address, Completeness: enrich.Complete,
 		Gaps: map[enrich.Attribute]enrich.Gap{}, Attempts: []enrich.Attempt{{Provider: "vendor", Outcome: enrich.Hit, Charged: enrich.KnownCharge(30)}}}
 	switch call % 5 {
 	case 0:
@@ -58,8 +58,8 @@ func (m *moody) Enrich(_ context.Context, request enrich.Request) (enrich.Answer
 		answer.Completeness = enrich.PartlyFound
 		answer.Gaps["person.seniority"] = enrich.Gap{Kind: enrich.GapAbsent, Reason: enrich.ReasonAbsent}
 	}
-	answer.Found["person.title"] = enrich.Provenance{Fact: enrich.Fact{Attribute: "person.title", State: enrich.StateValue,
-		Value: enrich.TextValue("Engineer"), Source: "vendor", FetchedAt: time.Now(), Confidence: 1, Price: 30}}
+	answer.Found = enrich.Findings{{Fact: &enrich.Fact{Attribute: "person.title", State: enrich.StateValue,
+		Value: enrich.TextValue("Engineer"), Source: "vendor", FetchedAt: time.Now(), Confidence: 1, Price: 30}}}
 	return answer, nil
 }
 

@@ -348,7 +348,7 @@ func (b *buyer) Enrich(ctx context.Context, request enrich.Request) (enrich.Answ
 	if err != nil {
 		return enrich.Answer{}, err
 	}
-	answer := enrich.Answer{Address: address, Completeness: enrich.Complete, Found: map[enrich.Attribute]enrich.Provenance{}, Gaps: map[enrich.Attribute]enrich.Gap{}}
+	answer := enrich.Answer{Address: address, Completeness: enrich.Complete, Gaps: map[enrich.Attribute]enrich.Gap{}}
 	if kept.IsEmpty() {
 		title, err := b.get(ctx, "/find?lead="+request.ID)
 		if err != nil {
@@ -365,7 +365,7 @@ func (b *buyer) Enrich(ctx context.Context, request enrich.Request) (enrich.Answ
 		answer.Attempts = []enrich.Attempt{{Provider: "vendor", Outcome: enrich.Hit, Charged: enrich.KnownCharge(30)}}
 	}
 	for _, fact := range kept.Facts() {
-		answer.Found[fact.Attribute] = enrich.Provenance{Fact: fact}
+		answer.Found = answer.Found.With(enrich.Provenance{Fact: &fact})
 	}
 	return answer, nil
 }

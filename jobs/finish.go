@@ -52,9 +52,9 @@ func MakeReport(lead ledger.Lead, answer enrich.Answer, now time.Time) Report {
 	report := Report{Lead: lead.ID, Account: lead.Account, Outcome: answer.Completeness.String(), Facts: ReportFacts{},
 		Gaps: map[enrich.Attribute]string{}, CostMicros: answer.Cost, FinishedAt: now.UTC(), Contact: lead.Contact}
 	report.Subject = ReportOf{RecordKey: lead.Subject, Domain: answer.Domain.String(), Email: answer.Address.Reveal()}
-	for attribute, provenance := range answer.Found {
+	for _, provenance := range answer.Found {
 		fact := provenance.Fact
-		report.Facts[attribute] = ReportFact{Value: fact.Value, Source: fact.Source, FetchedAt: fact.FetchedAt.UTC(), Confidence: fact.Confidence}
+		report.Facts[fact.Attribute] = ReportFact{Value: fact.Value, Source: fact.Source, FetchedAt: fact.FetchedAt.UTC(), Confidence: fact.Confidence}
 	}
 	for attribute, gap := range answer.Gaps {
 		report.Gaps[attribute] = gap.Reason

@@ -71,7 +71,7 @@ func finds(title string) func(enrich.Request) (enrich.Answer, error) {
 		}
 		return enrich.Answer{
 			Address: address, Completeness: enrich.Complete, IdempotencyKey: request.IdempotencyKey, Cost: 30,
-			Found: map[enrich.Attribute]enrich.Provenance{"person.title": {Fact: enrich.Fact{Attribute: "person.title", State: enrich.StateValue,
+			Found: enrich.Findings{{Fact: &enrich.Fact{Attribute: "person.title", State: enrich.StateValue,
 				Value: enrich.TextValue(title), Source: "vendor", FetchedAt: time.Now(), Confidence: 0.9, Price: 30}}},
 			Gaps:     map[enrich.Attribute]enrich.Gap{},
 			Attempts: []enrich.Attempt{{Provider: "vendor", Outcome: enrich.Hit, Charged: enrich.KnownCharge(30)}},

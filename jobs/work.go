@@ -199,12 +199,12 @@ func (e *Engine) request(account enrich.Account, lead ledger.Lead, began time.Ti
 
 // joined is the answer to both requests.
 func joined(a, b enrich.Answer) enrich.Answer {
-	for attribute, provenance := range b.Found {
-		a.Found[attribute] = provenance
-		delete(a.Gaps, attribute)
+	for _, provenance := range b.Found {
+		a.Found = a.Found.With(provenance)
+		delete(a.Gaps, provenance.Fact.Attribute)
 	}
 	for attribute, gap := range b.Gaps {
-		if _, found := a.Found[attribute]; !found {
+		if a.Found.Of(attribute).Fact.State != enrich.StateValue {
 			a.Gaps[attribute] = gap
 		}
 	}

@@ -41,9 +41,9 @@ func writeAnswer(answer enrich.Answer) *enrichv1.EnrichResponse {
 		CostMicros:     int64(answer.Cost),
 		IdempotencyKey: answer.IdempotencyKey,
 	}
-	for attribute, found := range answer.Found {
+	for _, found := range answer.Found {
 		writeFact(message, found.Fact)
-		message.Provenance[string(attribute)] = &enrichv1.Provenance{
+		message.Provenance[string(found.Fact.Attribute)] = &enrichv1.Provenance{
 			Provider:   found.Fact.Source,
 			FetchedAt:  timestamppb.New(found.Fact.FetchedAt),
 			Confidence: found.Fact.Confidence,
@@ -91,7 +91,7 @@ func writeAttempt(attempt enrich.Attempt) *enrichv1.Attempt {
 
 // writeFact sets the fact's field in the message's person or company. The
 // catalog of attributes is read from the same descriptors, so the field exists.
-func writeFact(message *enrichv1.EnrichResponse, fact enrich.Fact) {
+func writeFact(message *enrichv1.EnrichResponse, fact *enrich.Fact) {
 	spec, _ := enrich.SpecOf(fact.Attribute)
 	record := message.Person.ProtoReflect()
 	if fact.Attribute.Kind() == enrich.Company {

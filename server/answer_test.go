@@ -26,7 +26,7 @@ func janeAtAcme(t *testing.T) enrich.Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[enrich.Attribute]enrich.Provenance{}
+	var found enrich.Findings
 	for attribute, value := range map[enrich.Attribute]enrich.Value{
 		"person.title":           enrich.TextValue("Head of Tests"),
 		"person.seniority":       enrich.WordValue("head"),
@@ -34,10 +34,10 @@ func janeAtAcme(t *testing.T) enrich.Answer {
 		"company.founded_year":   enrich.NumberValue(1999),
 		"company.technologies":   enrich.ListValue([]string{"redis", "go"}),
 	} {
-		found[attribute] = enrich.Provenance{
-			Fact: enrich.Fact{Attribute: attribute, State: enrich.StateValue, Value: value, Source: "peopledatalabs", FetchedAt: time.UnixMilli(1_790_000_000_000), Confidence: 0.8},
+		found = found.With(enrich.Provenance{
+			Fact: &enrich.Fact{Attribute: attribute, State: enrich.StateValue, Value: value, Source: "peopledatalabs", FetchedAt: time.UnixMilli(1_790_000_000_000), Confidence: 0.8},
 			Tier: enrich.MemoryTier,
-		}
+		})
 	}
 	return enrich.Answer{
 		Address: address, Domain: address.Registrable(), Completeness: enrich.PartlyFound, Found: found,

@@ -118,7 +118,7 @@ func readReport(text []byte) (*enrichv1.EnrichResponse, error) {
 		if err != nil {
 			return nil, err
 		}
-		writeFact(answer, enrich.Fact{Attribute: attribute, Value: value})
+		writeFact(answer, &enrich.Fact{Attribute: attribute, Value: value})
 		answer.Provenance[string(attribute)] = &enrichv1.Provenance{Provider: fact.Source, FetchedAt: timeOf(fact.FetchedAt), Confidence: fact.Confidence}
 	}
 	for attribute, reason := range report.Gaps {

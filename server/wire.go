@@ -74,13 +74,15 @@ func appendAnswer(to []byte, answer *enrich.Answer) []byte {
 	to = appendNumber(to, answerOutcome, int64(outcomes[answer.Completeness]))
 	person, company := make([]byte, 0, usualPart), make([]byte, 0, usualPart)
 	var part, entry [256]byte
-	for attribute, found := range answer.Found {
+	for i := range answer.Found {
+		found := &answer.Found[i]
+		attribute := found.Fact.Attribute
 		if attribute.Kind() == enrich.Company {
-			company = appendFact(company, &found.Fact)
+			company = appendFact(company, found.Fact)
 		} else {
-			person = appendFact(person, &found.Fact)
+			person = appendFact(person, found.Fact)
 		}
-		to = appendEntry(to, answerProvenance, entry[:0], attribute, appendProvenance(part[:0], &found))
+		to = appendEntry(to, answerProvenance, entry[:0], attribute, appendProvenance(part[:0], found))
 	}
 	for attribute, gap := range answer.Gaps {
 		value := appendNumber(part[:0], gapKind, int64(gapKinds[gap.Kind]))

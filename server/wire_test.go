@@ -26,10 +26,10 @@ func everything(t *testing.T) enrich.Answer {
 		case enrich.List:
 			value = enrich.ListValue([]string{"go", "redis", ""})
 		}
-		answer.Found[spec.Attribute] = enrich.Provenance{
-			Fact: enrich.Fact{Attribute: spec.Attribute, State: enrich.StateValue, Value: value, Source: "peopledatalabs", FetchedAt: time.UnixMilli(1_790_000_000_123), Confidence: 0.8},
+		answer.Found = answer.Found.With(enrich.Provenance{
+			Fact: &enrich.Fact{Attribute: spec.Attribute, State: enrich.StateValue, Value: value, Source: "peopledatalabs", FetchedAt: time.UnixMilli(1_790_000_000_123), Confidence: 0.8},
 			Tier: enrich.RedisTier, FreshUntil: time.UnixMilli(1_890_000_000_999),
-		}
+		})
 	}
 	answer.Gaps["person.email"] = enrich.Gap{Kind: enrich.GapNotAsked, Reason: enrich.ReasonCacheOnly}
 	answer.Attempts = append(answer.Attempts, enrich.Attempt{
@@ -44,9 +44,7 @@ func TestWireAnswerIsTheMessage(t *testing.T) {
 	broken := janeAtAcme(t)
 	broken.Gaps = map[enrich.Attribute]enrich.Gap{"person.phone": {Reason: "not UTF-8: \xff"}}
 	zero := everything(t)
-	people := zero.Found["company.employee_count"]
-	people.Fact.Value = enrich.NumberValue(0)
-	zero.Found["company.employee_count"] = people
+	zero.Found.Of("company.employee_count").Fact.Value = enrich.NumberValue(0)
 	held := map[protoreflect.FullName]bool{}
 	for name, answer := range map[string]enrich.Answer{
 		"usual":      janeAtAcme(t),
