@@ -69,17 +69,8 @@ func (e *Engine) endDelivery(ctx context.Context, d ledger.Delivery, state ledge
 // endDeliveries writes the ends of many deliveries down.
 func (e *Engine) endDeliveries(ctx context.Context, ends []ledger.DeliveryEnd) (ended []bool, err error) {
 	err = e.Store.MakeWay(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		if ended, err = e.Store.EndDeliveries(ctx, tx, ends...); err != nil {
-			return err
-		}
-		var events []ledger.Event
-		for i, end := range ends {
-			if d := end.Delivery; ended[i] && end.State == ledger.DeliveryDone {
-				events = append(events, ledger.Event{Subject: d.Subject, At: time.Now(), Kind: ledger.EventDelivered, Account: d.Account,
-					Lead: d.Lead, Detail: ledger.Detail{"sink": d.Sink, "attempt": d.Attempts + 1}})
-			}
-		}
-		return e.Store.Note(ctx, tx, events...)
+		ended, err = e.Store.EndDeliveries(ctx, tx, ends...)
+		return err
 	})
 	return ended, err
 }

@@ -34,7 +34,7 @@ func (s *Store) Accept(ctx context.Context, tx *sql.Tx, account string, submissi
 	}
 	var events []Event
 	for i, receipt := range receipts {
-		if receipt.New || receipt.Widened {
+		if receipt.Widened {
 			events = append(events, Event{Subject: distinct[i].Subject, At: now, Kind: EventSubmitted, Account: account,
 				Lead: receipt.ID, Detail: Detail{"lane": string(distinct[i].Lane), "origin": distinct[i].Origin}})
 		}

@@ -16,7 +16,8 @@ type Retention struct {
 	Leads time.Duration `yaml:"leads"`
 	// Charges.
 	Charges time.Duration `yaml:"charges"`
-	// Timeline events.
+	// Timeline events. That a lead was accepted and its result delivered is told
+	// as long as the lead is kept.
 	Timeline time.Duration `yaml:"timeline"`
 }
 

@@ -90,7 +90,7 @@ func retention(t *testing.T, store *ledger.Store) {
 	if err := store.Tidy(t.Context(), ledger.Retention{}); err != nil {
 		t.Fatal(err)
 	}
-	before := map[string]int{"leads": 3, "outbox": 2, "events": 2, "charges": 2, "imports": 2, "import_rows": 2, "timeline": 5}
+	before := map[string]int{"leads": 3, "outbox": 2, "events": 2, "charges": 2, "imports": 2, "import_rows": 2, "timeline": 2}
 	for table, want := range before {
 		if got := count(table); got != want {
 			t.Errorf("%s without an end: %d rows, want %d", table, got, want)

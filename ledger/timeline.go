@@ -5,12 +5,12 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
-	"strings"
 	"time"
 )
 
-// Kept is how many events of a subject the timeline keeps: the last ones.
+// Kept is how many events of a subject the timeline keeps and tells: the last ones.
 const Kept = 50
 
 // EventKind is what happened.
@@ -18,8 +18,8 @@ type EventKind string
 
 // The kinds of event.
 const (
-	EventSubmitted EventKind = "submitted"
-	EventCached    EventKind = "cached" // answered from what was known
+	EventSubmitted EventKind = "submitted" // also when it asked for more
+	EventCached    EventKind = "cached"    // answered from what was known
 	EventAsked     EventKind = "asked"
 	EventWaited    EventKind = "waited"
 	EventFound     EventKind = "found"
@@ -36,7 +36,6 @@ type Detail map[string]any
 // Event is one thing that happened to a subject.
 type Event struct {
 	Subject string // as Store.SubjectKey
-	Seq     int64  // set when read
 	At      time.Time
 	Kind    EventKind
 	Account string
@@ -44,7 +43,8 @@ type Event struct {
 	Detail  Detail
 }
 
-// Note adds events to their subjects' timelines, in the given order. It takes
+// Note adds events to their subjects' timelines, in the given order. Those of
+// [EventDelivered], and of [EventSubmitted] for a new lead, need no note. It takes
 // subjects in one order, so that transactions cannot wait for each other.
 func (s *Store) Note(ctx context.Context, tx *sql.Tx, events ...Event) error {
 	if len(events) == 0 {
@@ -115,26 +115,44 @@ func (s *Store) moveEnds(ctx context.Context, tx *sql.Tx, subjects []string, of 
 	return ends, rows.Err()
 }
 
+// stories are what the timeline holds of a subject and what stands elsewhere: that
+// leads were accepted, and that messages were delivered. Written into the timeline
+// as well, those cost half of accepting a batch and a third of ending a delivery.
+const stories = `SELECT seq, at, kind, account, lead, detail, '', '', 0 FROM timeline WHERE subject = $1
+	UNION ALL SELECT 0, accepted_at, 'submitted', account, id, '', lane, origin, 0 FROM leads WHERE subject = $1
+	UNION ALL SELECT CAST($2 AS BIGINT), ended_at, 'delivered', account, lead, '', sink, '', attempts FROM outbox
+		WHERE subject = $1 AND state = 'delivered'`
+
 // Timeline returns the last events of a subject, oldest first.
 func (s *Store) Timeline(ctx context.Context, subject string) (events []Event, err error) {
-	rows, err := s.reader.QueryContext(ctx, `SELECT subject, seq, at, kind, account, lead, detail FROM timeline
-		WHERE subject = $1 ORDER BY seq`, subject)
+	if subject == "" { // that of all that was erased
+		return nil, nil
+	}
+	rows, err := s.reader.QueryContext(ctx, stories+` ORDER BY 2 DESC, 1 DESC LIMIT $3`, subject, int64(math.MaxInt64), Kept)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: timeline: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var event Event
-		var at int64
-		var detail string
-		if err := rows.Scan(&event.Subject, &event.Seq, &at, &event.Kind, &event.Account, &event.Lead, &detail); err != nil {
+		event := Event{Subject: subject}
+		var seq, at, attempts int64
+		var detail, of, origin string
+		if err := rows.Scan(&seq, &at, &event.Kind, &event.Account, &event.Lead, &detail, &of, &origin, &attempts); err != nil {
 			return nil, fmt.Errorf("ledger: timeline: %w", err)
 		}
 		event.At = fromMillis(at)
-		if err := json.NewDecoder(strings.NewReader(detail)).Decode(&event.Detail); err != nil {
-			return nil, fmt.Errorf("ledger: timeline: %w", err)
+		switch {
+		case detail != "":
+			if err := json.Unmarshal([]byte(detail), &event.Detail); err != nil {
+				return nil, fmt.Errorf("ledger: timeline: %w", err)
+			}
+		case event.Kind == EventDelivered:
+			event.Detail = Detail{"sink": of, "attempt": attempts}
+		default:
+			event.Detail = Detail{"lane": of, "origin": origin}
 		}
 		events = append(events, event)
 	}
+	slices.Reverse(events)
 	return events, rows.Err()
 }
