@@ -45,3 +45,34 @@ func TestPublishReplacesFiguresAlone(t *testing.T) {
 		t.Error("published where there is no place for figures")
 	}
 }
+
+// TestFrontPageShowsTheKeptResults finds results that were kept and not
+// published.
+func TestFrontPageShowsTheKeptResults(t *testing.T) {
+	const page, chart = "../README.md", "../docs/quota.svg"
+	dir := t.TempDir()
+	c := publishCommand{Results: "RESULTS.md", Page: filepath.Join(dir, "README.md"), Chart: filepath.Join(dir, "quota.svg")}
+	shown, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.Page, shown, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for kept, published := range map[string]string{page: c.Page, chart: c.Chart} {
+		shown, err := os.ReadFile(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		would, err := os.ReadFile(published)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(shown) != string(would) {
+			t.Errorf("%s does not show the kept results: run go run ./loadtest publish", kept)
+		}
+	}
+}
