@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,11 +37,10 @@ var byteOrderMark = []byte("\uFEFF")
 // keeps them all.
 func decode(raw []byte) (any, bool) {
 	raw = bytes.TrimPrefix(raw, byteOrderMark)
-	d := decoding{
-		Decoder: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
-		whole:   string(raw),
-		left:    maxValues,
-	}
+	d := decodings.Get().(*decoding)
+	defer d.putBack()
+	d.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d.whole, d.left = string(raw), maxValues
 	value, err := d.value(0)
 	if err != nil {
 		return nil, false
@@ -54,14 +54,45 @@ type decoding struct {
 	*jsontext.Decoder
 	whole string
 	left  int
+	// items of the objects and lists that are not closed yet, so that each is
+	// made in its size.
+	items []item
+}
+
+// item is a value of an object or list; in a list it has no name.
+type item struct {
+	name  string
+	value any
+}
+
+// decodings are kept for later answers.
+var decodings = sync.Pool{New: func() any { return &decoding{Decoder: jsontext.NewDecoder(new(bytes.Buffer))} }}
+
+func (d *decoding) putBack() {
+	const most = 1000 // items: not to keep what one huge answer took
+	if cap(d.items) > most {
+		d.items = nil
+	}
+	clear(d.items[:cap(d.items)])
+	d.items, d.whole = d.items[:0], ""
+	d.Reset(new(bytes.Buffer))
+	decodings.Put(d)
 }
 
 func (d *decoding) value(depth int) (any, error) {
 	if d.left--; d.left < 0 {
 		return nil, errTooManyValues
 	}
-	if d.PeekKind() == '"' {
+	switch d.PeekKind() {
+	case '"':
 		return d.text()
+	case '0':
+		number, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		end := int(d.InputOffset())
+		return numberOf(d.whole[end-len(number) : end]), nil
 	}
 	token, err := d.ReadToken()
 	if err != nil {
@@ -72,8 +103,6 @@ func (d *decoding) value(depth int) (any, error) {
 		return d.object(depth + 1)
 	case '[':
 		return d.array(depth + 1)
-	case '0':
-		return number(token.String()), nil
 	case 't':
 		return true, nil
 	case 'f':
@@ -84,37 +113,49 @@ func (d *decoding) value(depth int) (any, error) {
 }
 
 func (d *decoding) object(depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, errTooDeep
-	}
-	object := map[string]any{}
+	first := len(d.items)
 	for d.PeekKind() != '}' {
 		name, err := d.text()
 		if err != nil {
 			return nil, err
 		}
-		if object[name], err = d.value(depth); err != nil {
+		if err := d.item(name, depth); err != nil {
 			return nil, err
 		}
 	}
+	object := make(map[string]any, len(d.items)-first)
+	for _, item := range d.items[first:] {
+		object[item.name] = item.value
+	}
+	d.items = d.items[:first]
 	_, err := d.ReadToken()
 	return object, err
 }
 
 func (d *decoding) array(depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, errTooDeep
-	}
-	list := []any{}
+	first := len(d.items)
 	for d.PeekKind() != ']' {
-		value, err := d.value(depth)
-		if err != nil {
+		if err := d.item("", depth); err != nil {
 			return nil, err
 		}
-		list = append(list, value)
 	}
+	list := make([]any, len(d.items)-first)
+	for i, item := range d.items[first:] {
+		list[i] = item.value
+	}
+	d.items = d.items[:first]
 	_, err := d.ReadToken()
 	return list, err
+}
+
+// item reads a value of an object or list.
+func (d *decoding) item(name string, depth int) error {
+	if depth > maxDepth {
+		return errTooDeep
+	}
+	value, err := d.value(depth)
+	d.items = append(d.items, item{name, value})
+	return err
 }
 
 // text reads a string. Characters that are not UTF-8 become U+FFFD.
@@ -132,7 +173,8 @@ func (d *decoding) text() (string, error) {
 	return string(unquoted), nil
 }
 
-func number(text string) any {
+// numberOf reads a number, of which json.Number keeps the text.
+func numberOf(text string) any {
 	if whole, err := strconv.Atoi(text); err == nil {
 		return whole
 	}
