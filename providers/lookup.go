@@ -2,10 +2,10 @@ package providers
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -22,7 +22,7 @@ type progress struct {
 	step      string
 	reference string
 	captured  map[string]string
-	found     []engine.Finding
+	found     []engine.Finding // in the order of what is wanted
 	absent    []enrich.Attribute
 	began     time.Time
 	spent     enrich.Micros
@@ -115,11 +115,7 @@ func (v *Vendor) locate(query Query, now time.Time) (*engine.Call, *engine.Step,
 }
 
 // newReference makes up an id for one look-up.
-func newReference() string {
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // never fails
-	return hex.EncodeToString(id[:])
-}
+func newReference() string { return strconv.FormatUint(rand.Uint64(), 16) }
 
 func (v *Vendor) scope(query Query, at progress, now time.Time) *engine.Scope {
 	scope := &engine.Scope{
@@ -146,7 +142,7 @@ func (v *Vendor) reply(query Query, done exchanged) Reply {
 		reply.PauseUntil = done.now.Add(*reading.Closes)
 	}
 	at.spent += reading.Charge.Micros
-	at.found = merged(at.found, reading.Found)
+	at.found = merged(query.Wanted, at.found, reading.Found)
 	at.absent = append(at.absent[:len(at.absent):len(at.absent)], reading.Absent...)
 	if reading.Next != nil {
 		if at.steps++; at.steps > maxSteps && reading.Next.Poll == nil {
@@ -183,15 +179,19 @@ func next(step *engine.Step, at progress, reading engine.Reading) *Step {
 	return next
 }
 
-// merged joins findings; a later one replaces an earlier.
-func merged(before, after []engine.Finding) []engine.Finding {
+// merged joins findings in the order of what is wanted; a later one replaces an
+// earlier.
+func merged(wanted []enrich.Attribute, before, after []engine.Finding) []engine.Finding {
 	if len(before) == 0 {
 		return after
 	}
-	joined := slices.Clone(after)
-	for _, finding := range before {
-		if !slices.ContainsFunc(after, func(f engine.Finding) bool { return f.Attribute == finding.Attribute }) {
-			joined = append(joined, finding)
+	var joined []engine.Finding
+	for _, attribute := range wanted {
+		for _, findings := range [][]engine.Finding{after, before} {
+			if i := slices.IndexFunc(findings, func(f engine.Finding) bool { return f.Attribute == attribute }); i >= 0 {
+				joined = append(joined, findings[i])
+				break
+			}
 		}
 	}
 	return joined
@@ -206,37 +206,33 @@ func (p progress) outcome(wanted []enrich.Attribute, call *engine.Call, reading 
 	case reading.Rule.Outcome == enrich.Partial:
 		return enrich.Partial // whatever was found, the vendor says that more is missing
 	}
+	found := p.found
 	for _, attribute := range wanted {
-		if call.CanSupply(attribute) && !p.has(attribute) {
+		if len(found) > 0 && found[0].Attribute == attribute {
+			found = found[1:]
+		} else if call.CanSupply(attribute) {
 			return enrich.Partial
 		}
 	}
 	return enrich.Hit
 }
 
-func (p progress) has(a enrich.Attribute) bool {
-	return slices.ContainsFunc(p.found, func(f engine.Finding) bool { return f.Attribute == a })
-}
-
-// facts states what the look-up brought. Its price is shared evenly among the
-// values; what remains of the division goes to the first.
+// facts states what the look-up brought, in the order of what was wanted. Its
+// price is shared evenly among the values; what remains of the division goes to
+// the first.
 func (v *Vendor) facts(query Query, at progress, outcome enrich.Outcome) []enrich.Fact {
 	facts := make([]enrich.Fact, 0, len(query.Wanted))
-	fact := enrich.Fact{Source: v.name, FetchedAt: at.began}
-	for i, finding := range at.found {
-		fact.Attribute, fact.State = finding.Attribute, enrich.StateValue
-		fact.Value, fact.Confidence = finding.Value, finding.Confidence
-		fact.Price = at.spent / enrich.Micros(len(at.found))
-		if i == 0 {
-			fact.Price += at.spent % enrich.Micros(len(at.found))
-		}
-		facts = append(facts, fact)
-	}
-	fact = enrich.Fact{Source: v.name, FetchedAt: at.began}
+	found := at.found
 	for _, attribute := range query.Wanted {
+		fact := enrich.Fact{Attribute: attribute, Source: v.name, FetchedAt: at.began}
 		switch {
-		case at.has(attribute):
-			continue
+		case len(found) > 0 && found[0].Attribute == attribute:
+			fact.State, fact.Value, fact.Confidence = enrich.StateValue, found[0].Value, found[0].Confidence
+			fact.Price = at.spent / enrich.Micros(len(at.found))
+			if len(found) == len(at.found) {
+				fact.Price += at.spent % enrich.Micros(len(at.found))
+			}
+			found = found[1:]
 		case outcome == enrich.Suppressed && attribute.Kind() == query.Subject.Kind():
 			fact.State = enrich.StateSuppressed
 		case outcome.Authoritative() && slices.Contains(at.absent, attribute):
@@ -244,7 +240,6 @@ func (v *Vendor) facts(query Query, at progress, outcome enrich.Outcome) []enric
 		default:
 			continue
 		}
-		fact.Attribute = attribute
 		facts = append(facts, fact)
 	}
 	return facts

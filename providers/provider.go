@@ -59,7 +59,8 @@ type Reply struct {
 	Outcome enrich.Outcome
 	// Facts about wanted attributes: values, and absences where the outcome is
 	// authoritative. An attribute without a fact stays unknown. They come with
-	// the last reply of a look-up.
+	// the last reply of a look-up, in the order of what was wanted, and are the
+	// caller's to change.
 	Facts []enrich.Fact
 	// Next goes on with the look-up.
 	Next *Step

@@ -135,8 +135,7 @@ func (c *call) expectedCost(wanted set) float64 {
 // maxAttributes is how many attributes a subject of one kind may have.
 const maxAttributes = 64
 
-// set is a set of attributes of one kind of subject, by their place in the
-// contract.
+// set is a set of attributes of one kind of subject, by their place among them.
 type set uint64
 
 func (s set) has(bit int) bool    { return s&(1<<bit) != 0 }
@@ -144,7 +143,7 @@ func (s set) with(bit int) set    { return s | 1<<bit }
 func (s set) without(bit int) set { return s &^ (1 << bit) }
 func (s set) size() int           { return bits.OnesCount64(uint64(s)) }
 
-// all yields the bits in the contract's order.
+// all yields the bits in order.
 func (s set) all(yield func(bit int) bool) {
 	for ; s != 0; s &= s - 1 {
 		if !yield(bits.TrailingZeros64(uint64(s))) {
@@ -153,11 +152,13 @@ func (s set) all(yield func(bit int) bool) {
 	}
 }
 
-// The contract's attributes, by kind and bit, and the bit of each.
+// The contract's attributes, by kind and bit, and the bit of each. They are
+// sorted, as a record is, so that answers to questions in this order are records
+// already.
 var (
 	attributes = [...][]enrich.Attribute{
-		enrich.Person:  enrich.AttributesOf(enrich.Person),
-		enrich.Company: enrich.AttributesOf(enrich.Company),
+		enrich.Person:  slices.Sorted(slices.Values(enrich.AttributesOf(enrich.Person))),
+		enrich.Company: slices.Sorted(slices.Values(enrich.AttributesOf(enrich.Company))),
 	}
 	attributeBits = func() map[enrich.Attribute]int {
 		byName := map[enrich.Attribute]int{}

@@ -1,23 +1,26 @@
 package router
 
 import (
-	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers"
 )
 
-// learn takes in what the provider stated.
+// learn takes in what the provider stated; the reply's facts are the walk's from
+// then on.
 func (r *ride) learn(reply providers.Reply) {
 	var found, stated set
-	r.facts = slices.Grow(r.facts, len(reply.Facts))
-	for _, fact := range reply.Facts {
+	if r.facts == nil {
+		r.facts = reply.Facts[:0]
+	}
+	for i := range reply.Facts {
+		fact := &reply.Facts[i]
 		bit, ok := bitOf(fact.Attribute)
 		if !ok || fact.Attribute.Kind() != r.call.kind {
 			continue
 		}
-		r.facts = append(r.facts, fact)
+		r.facts = append(r.facts, *fact)
 		stated = stated.with(bit)
 		if fact.State == enrich.StateValue {
 			found = found.with(bit)
@@ -37,7 +40,11 @@ func (r *ride) learn(reply providers.Reply) {
 // found closes the walk: what was found, and for what is still missing though
 // somebody may know it, why.
 func (w *walk) found(drops []drop) enrich.Found {
-	found := enrich.Found{Record: enrich.NewRecord(w.facts...), Attempts: w.attempts, UnderWay: w.underWay()}
+	record, sorted := enrich.SortedRecord(w.facts)
+	if !sorted {
+		record = enrich.NewRecord(w.facts...)
+	}
+	found := enrich.Found{Record: record, Attempts: w.attempts, UnderWay: w.underWay()}
 	if w.missing == 0 {
 		return found
 	}
