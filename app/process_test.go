@@ -27,6 +27,7 @@ import (
 	"github.com/enrichd/enrichd/providers"
 	"github.com/enrichd/enrichd/providers/fakevendor"
 	"github.com/enrichd/enrichd/providers/fakevendor/truth"
+	"github.com/enrichd/enrichd/redisconn"
 	"github.com/enrichd/enrichd/server"
 )
 
@@ -179,7 +180,7 @@ func tierOf(answer *enrichv1.EnrichResponse) enrichv1.CacheTier {
 }
 
 func withRedis(addr string) cache.Config {
-	return cache.Config{Redis: cache.RedisConfig{Addresses: []string{addr}, Pepper: "a pepper for tests only"}}
+	return cache.Config{Redis: cache.RedisConfig{Config: redisconn.Config{Addresses: []string{addr}}, Pepper: "a pepper for tests only"}}
 }
 
 func TestAnswersComeFromVendorsMemoryAndRedis(t *testing.T) {

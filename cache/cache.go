@@ -79,7 +79,7 @@ func newCache(config Config, patience patience, log *slog.Logger) (*Cache, error
 	c.decoded = newDecoded(config.MemoryBytes/decodedShare, c.barriers)
 	var news *news
 	var err error
-	if len(config.Redis.Addresses) > 0 {
+	if config.Redis.Enabled() {
 		if c.remote, err = newRemote(config.Redis, patience, c.barriers, c.stats, log); err != nil {
 			return nil, fmt.Errorf("cache: %w", err)
 		}

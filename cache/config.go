@@ -22,31 +22,10 @@ type Config struct {
 	Redis RedisConfig `yaml:"redis"`
 }
 
-// RedisConfig says how Redis is reached. The zero RedisConfig is no Redis.
+// RedisConfig says which Redis keeps records, and how. The zero RedisConfig is
+// none.
 type RedisConfig struct {
-	// Addresses of Redis as host:port: one of a server, several of a cluster's
-	// nodes, or those of the sentinels when Master is set. Default: none, and
-	// Redis is not used.
-	Addresses []string `yaml:"addresses"`
-	// Cluster says that a single address leads to a cluster. Several addresses
-	// are a cluster anyway. Default false.
-	Cluster bool `yaml:"cluster"`
-	// Master is the name by which the sentinels at Addresses know the server.
-	// Default: no sentinels.
-	Master string `yaml:"master"`
-	// Username and Password of the ACL user. Default: none.
-	Username string `yaml:"username"`
-	Password string `yaml:"password" secret:"true"`
-	// SentinelUsername and SentinelPassword of the sentinels. Default: none.
-	SentinelUsername string `yaml:"sentinel_username"`
-	SentinelPassword string `yaml:"sentinel_password" secret:"true"`
-	// DB is the number of the database; a cluster has only 0. Default 0.
-	DB int `yaml:"db"`
-	// TLS encrypts the connections. Default: off.
-	TLS redisconn.TLS `yaml:"tls"`
-	// Prefix begins every key. Installations that share a Redis but no records
-	// differ in it. Default "enrichd:".
-	Prefix string `yaml:"prefix"`
+	redisconn.Config
 	// Pepper is the secret that turns subjects into keys, so that no address
 	// can be tried against what lies in Redis. All replicas share it; another
 	// pepper makes all that is stored unreachable. Required with Redis, at
@@ -65,7 +44,6 @@ type RedisConfig struct {
 const (
 	defaultMemoryBytes = 128 << 20
 	defaultJitter      = 0.1
-	defaultPrefix      = "enrichd:"
 	defaultPoolSize    = 64
 
 	// minMemoryBytes is enough for the largest record several times over.
@@ -81,9 +59,7 @@ func (c Config) WithDefaults() Config {
 	if c.Jitter == 0 {
 		c.Jitter = defaultJitter
 	}
-	if c.Redis.Prefix == "" {
-		c.Redis.Prefix = defaultPrefix
-	}
+	c.Redis.Config = c.Redis.Config.WithDefaults()
 	if c.Redis.PoolSize == 0 {
 		c.Redis.PoolSize = defaultPoolSize
 	}
@@ -106,26 +82,10 @@ func (c Config) Validate() (problems []error) {
 	return problems
 }
 
-// conn is the part of c that says how Redis is reached.
-func (c RedisConfig) conn() redisconn.Config {
-	return redisconn.Config{
-		Addresses:        c.Addresses,
-		Cluster:          c.Cluster,
-		Master:           c.Master,
-		Username:         c.Username,
-		Password:         c.Password,
-		SentinelUsername: c.SentinelUsername,
-		SentinelPassword: c.SentinelPassword,
-		DB:               c.DB,
-		TLS:              c.TLS,
-		Prefix:           c.Prefix,
-	}
-}
-
 func (c RedisConfig) validate() (problems []error) {
 	complain := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	problems = c.conn().Validate()
-	if len(c.Addresses) == 0 {
+	problems = c.Config.Validate()
+	if !c.Enabled() {
 		if c.ErasuresFile != "" && len(problems) == 0 {
 			complain("addresses: there are none, so the other fields do nothing")
 		}

@@ -15,7 +15,7 @@ func TestZeroConfigIsValid(t *testing.T) {
 }
 
 func TestConfigProblems(t *testing.T) {
-	valid := RedisConfig{Addresses: []string{"localhost:6379"}, Pepper: "sixteen bytes or more"}
+	valid := RedisConfig{Config: redisconn.Config{Addresses: []string{"localhost:6379"}}, Pepper: "sixteen bytes or more"}
 	with := func(change func(*RedisConfig)) Config {
 		changed := valid
 		change(&changed)
@@ -34,7 +34,7 @@ func TestConfigProblems(t *testing.T) {
 		"negative database":      {with(func(c *RedisConfig) { c.DB = -1 }), "redis.db"},
 		"user without password":  {with(func(c *RedisConfig) { c.Username = "enrichd" }), "redis.password"},
 		"negative pool":          {with(func(c *RedisConfig) { c.PoolSize = -1 }), "redis.pool_size"},
-		"no address":             {Config{Redis: RedisConfig{Password: "secret"}}, "redis.addresses"},
+		"no address":             {Config{Redis: RedisConfig{Config: redisconn.Config{Password: "secret"}}}, "redis.addresses"},
 		"missing CA":             {with(func(c *RedisConfig) { c.TLS = redisconn.TLS{Enabled: true, CAFile: "testdata/missing.pem"} }), "redis.tls.ca_file"},
 		"key without cert":       {with(func(c *RedisConfig) { c.TLS = redisconn.TLS{Enabled: true, KeyFile: "key.pem"} }), "redis.tls.cert_file"},
 		"TLS fields without TLS": {with(func(c *RedisConfig) { c.TLS.ServerName = "redis" }), "redis.tls.enabled"},
@@ -52,7 +52,7 @@ func TestConfigProblems(t *testing.T) {
 }
 
 func TestConfigReportsEveryProblem(t *testing.T) {
-	config := Config{MemoryBytes: 1, Jitter: 2, Redis: RedisConfig{Addresses: []string{"localhost:6379"}, DB: -1}}
+	config := Config{MemoryBytes: 1, Jitter: 2, Redis: RedisConfig{Config: redisconn.Config{Addresses: []string{"localhost:6379"}, DB: -1}}}
 	if problems := config.Validate(); len(problems) != 4 {
 		t.Errorf("%d problems: %v", len(problems), problems)
 	}

@@ -78,12 +78,12 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 		closing:  make(chan struct{}),
 	}
 	options := redisconn.Options{Patience: patience.store, PoolSize: config.PoolSize, MinIdle: min(ready, config.PoolSize)}
-	writes, err := config.conn().Client(options)
+	writes, err := config.Client(options)
 	if err != nil {
 		return nil, err
 	}
 	options.Repeats, options.PoolPatience = 1, patience.recall
-	reads, err := config.conn().Client(options)
+	reads, err := config.Client(options)
 	if err != nil {
 		return nil, errors.Join(err, writes.Close())
 	}

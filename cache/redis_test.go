@@ -255,7 +255,7 @@ func TestRedisNeverSeesAnAddress(t *testing.T) {
 				t.Errorf("a key or value holds the address: %q", name)
 			}
 		}
-		if !strings.HasPrefix(name, defaultPrefix) {
+		if !strings.HasPrefix(name, "enrichd:") {
 			t.Errorf("key %q lacks the prefix", name)
 		}
 		if ttl := direct.PTTL(t.Context(), name).Val(); ttl <= 0 && !strings.HasSuffix(name, ":sequence") {

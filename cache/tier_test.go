@@ -12,6 +12,7 @@ import (
 
 	"github.com/enrichd/enrichd/cache/redistest"
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/redisconn"
 )
 
 // TestTiers runs the one suite that every tier must pass.
@@ -292,7 +293,7 @@ func startRemote(t testing.TB, server *redistest.Server, wait patience) *remote 
 
 // redisConfig is a config that uses the server, with defaults.
 func redisConfig(server *redistest.Server) Config {
-	return Config{Redis: RedisConfig{Addresses: []string{server.Addr}, Pepper: "a pepper for tests alone"}}.WithDefaults()
+	return Config{Redis: RedisConfig{Config: redisconn.Config{Addresses: []string{server.Addr}}, Pepper: "a pepper for tests alone"}}.WithDefaults()
 }
 
 func silent() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }

@@ -51,8 +51,8 @@ func compare(before, after reflect.Value, path string, differs func(path string)
 	}
 	switch before.Kind() {
 	case reflect.Struct:
-		for i := range before.NumField() {
-			compare(before.Field(i), after.Field(i), within(path, before.Type().Field(i).Tag.Get("yaml")), differs)
+		for _, field := range fieldsOf(before.Type()) {
+			compare(before.FieldByIndex(field.Index), after.FieldByIndex(field.Index), within(path, field.Tag.Get("yaml")), differs)
 		}
 	case reflect.Map:
 		compareEntries(before, after, path, differs)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,12 +136,18 @@ func keyOf(pair *ast.MappingValueNode) (string, bool) {
 
 func within(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
 
+// fieldsOf are the fields of a struct as the file has them: those of an embedded
+// struct stand among the others.
+func fieldsOf(of reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(of), func(field reflect.StructField) bool { return field.Anonymous })
+}
+
 func (r *reading) fields(node ast.Node, into reflect.Value, path string) {
 	var names []string
 	fields := map[string]reflect.Value{}
-	for i := range into.NumField() {
-		name := into.Type().Field(i).Tag.Get("yaml")
-		names, fields[name] = append(names, name), into.Field(i)
+	for _, field := range fieldsOf(into.Type()) {
+		name := field.Tag.Get("yaml")
+		names, fields[name] = append(names, name), into.FieldByIndex(field.Index)
 	}
 	for _, pair := range r.pairs(node, path) {
 		key, _ := keyOf(pair)

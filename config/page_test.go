@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -86,8 +87,7 @@ func fieldTables(t *testing.T) string {
 // walkFields calls each with every field below a struct and its comment.
 func walkFields(t *testing.T, of reflect.Type, prefix string, each func(path, comment string)) {
 	comments := commentsOf(t, of)
-	for i := range of.NumField() {
-		field := of.Field(i)
+	for _, field := range fieldsOf(of) {
 		path := prefix + field.Tag.Get("yaml")
 		inner := field.Type
 		for structured(inner) {
@@ -172,6 +172,11 @@ func commentsOf(t *testing.T, of reflect.Type) map[string]string {
 			return false
 		})
 	}
+	for i := range of.NumField() {
+		if field := of.Field(i); field.Anonymous {
+			maps.Copy(comments, commentsOf(t, field.Type))
+		}
+	}
 	return comments
 }
 
@@ -186,7 +191,7 @@ func TestEveryFieldCanBeRead(t *testing.T) {
 		}
 		if structured(of) {
 			for i := range of.NumField() {
-				if of.Field(i).Tag.Get("yaml") == "" || !of.Field(i).IsExported() {
+				if of.Field(i).Tag.Get("yaml") == "" && !of.Field(i).Anonymous || !of.Field(i).IsExported() {
 					t.Errorf("%s.%s has no name in the file", of, of.Field(i).Name)
 				}
 				check(of.Field(i).Type)

@@ -109,10 +109,9 @@ func printed(value reflect.Value, secret bool) any {
 }
 
 func printedFields(value reflect.Value) (fields yaml.MapSlice) {
-	for i := range value.NumField() {
-		field := value.Type().Field(i)
-		if !isEmpty(value.Field(i)) {
-			fields = append(fields, yaml.MapItem{Key: field.Tag.Get("yaml"), Value: printed(value.Field(i), isSecret(field))})
+	for _, field := range fieldsOf(value.Type()) {
+		if one := value.FieldByIndex(field.Index); !isEmpty(one) {
+			fields = append(fields, yaml.MapItem{Key: field.Tag.Get("yaml"), Value: printed(one, isSecret(field))})
 		}
 	}
 	return fields

@@ -76,8 +76,7 @@ func TestSecretsAreMarked(t *testing.T) {
 		if !structured(of) {
 			return
 		}
-		for i := range of.NumField() {
-			field := of.Field(i)
+		for _, field := range fieldsOf(of) {
 			name := field.Tag.Get("yaml")
 			marked := secret || isSecret(field)
 			for _, word := range []string{"password", "pepper", "secret", "token", "credential", "key", "header"} {
@@ -188,9 +187,9 @@ func TestFieldsThatNeedARestartExist(t *testing.T) {
 		of := reflect.TypeFor[Config]()
 		for name := range strings.SplitSeq(path, ".") {
 			found := false
-			for i := range of.NumField() {
-				if of.Field(i).Tag.Get("yaml") == name {
-					of, found = of.Field(i).Type, true
+			for _, field := range fieldsOf(of) {
+				if field.Tag.Get("yaml") == name {
+					of, found = field.Type, true
 					break
 				}
 			}

@@ -65,8 +65,7 @@ func schemaOf(t *testing.T, of reflect.Type, described string) map[string]any {
 	switch of.Kind() {
 	case reflect.Struct:
 		comments, fields := commentsOf(t, of), map[string]any{}
-		for i := range of.NumField() {
-			field := of.Field(i)
+		for _, field := range fieldsOf(of) {
 			fields[field.Tag.Get("yaml")] = schemaOf(t, field.Type, comments[field.Name])
 		}
 		schema["type"], schema["properties"], schema["additionalProperties"] = []string{"object", "null"}, fields, false

@@ -84,7 +84,7 @@ func TestContradictingLimits(t *testing.T) {
 func TestBrokenConfig(t *testing.T) {
 	config := quota.Config{
 		Replicas: -1, Guard: time.Minute, Reserve: 0.9, MaxWaiting: -1, MaxCall: -1, MaxPause: -1,
-		Redis: quota.RedisConfig{Addresses: []string{"nowhere"}, DB: -1, Lease: time.Hour, TLS: redisconn.TLS{CertFile: "x"}},
+		Redis: quota.RedisConfig{Config: redisconn.Config{Addresses: []string{"nowhere"}, DB: -1, TLS: redisconn.TLS{CertFile: "x"}}, Lease: time.Hour},
 		Caps: []quota.Cap{
 			{}, {Account: "a", Day: 5, Month: 2}, {Account: "a", Day: 1}, {Account: "b", Day: -1, Zone: "Mars/Olympus"},
 		},

@@ -62,7 +62,7 @@ func New(config Config, limits map[string][]enrich.Limit, options Options) (*Kee
 	if k.log == nil {
 		k.log = slog.Default()
 	}
-	if k.config.Redis.enabled() {
+	if k.config.Redis.Enabled() {
 		client, err := k.config.Redis.connect(options.Dialer)
 		if err != nil {
 			return nil, fmt.Errorf("quota: redis: %w", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/enrichd/enrichd/cache/redistest"
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/quota"
+	"github.com/enrichd/enrichd/redisconn"
 )
 
 // diary writes down what it is told.
@@ -111,7 +112,7 @@ func TestCloseGivesBookedCallsBack(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	server := redistest.Start(t, "--maxmemory-policy", "allkeys-lru")
 	for want, config := range map[string]quota.Config{
-		"may evict quotas":       {Redis: quota.RedisConfig{Addresses: []string{server.Addr}}},
+		"may evict quotas":       {Redis: quota.RedisConfig{Config: redisconn.Config{Addresses: []string{server.Addr}}}},
 		"no Redis is configured": {Replicas: 3},
 	} {
 		var text bytes.Buffer

@@ -8,6 +8,7 @@ import (
 	"github.com/enrichd/enrichd/cache/redistest"
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/quota"
+	"github.com/enrichd/enrichd/redisconn"
 )
 
 // TestRealRedis shows that the scripts mean the same to a real server as to the
@@ -21,7 +22,7 @@ func TestRealRedis(t *testing.T) {
 		{Name: "sliding", Shape: enrich.Sliding, Amount: 1200, Window: time.Hour},
 		{Name: "at_once", Shape: enrich.Concurrency, Amount: 100},
 	}}
-	config := quota.Config{Redis: quota.RedisConfig{Addresses: []string{server.Addr}}}
+	config := quota.Config{Redis: quota.RedisConfig{Config: redisconn.Config{Addresses: []string{server.Addr}}}}
 	var keepers []*quota.Keeper
 	for range 2 {
 		k, err := quota.New(config, limits, quota.Options{})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/quota"
+	"github.com/enrichd/enrichd/redisconn"
 )
 
 // fleet is some replicas that share a Redis inside the test's bubble.
@@ -30,7 +31,7 @@ func newFleet(t *testing.T, size int, limits ...enrich.Limit) *fleet {
 	t.Helper()
 	f := &fleet{
 		redis:  miniredis.NewMiniRedis(),
-		config: quota.Config{Redis: quota.RedisConfig{Addresses: []string{"127.0.0.1:6379"}}},
+		config: quota.Config{Redis: quota.RedisConfig{Config: redisconn.Config{Addresses: []string{"127.0.0.1:6379"}}}},
 		limits: map[string][]enrich.Limit{"acme": limits},
 	}
 	t.Cleanup(func() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/quota"
+	"github.com/enrichd/enrichd/redisconn"
 )
 
 // turn turns a switch and fails the test if others could not be told.
@@ -270,7 +271,7 @@ func TestCapsChangeLive(t *testing.T) {
 func TestWhatNeedsARestartIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper(t, quota.Config{}, bucket)
-		bad := quota.Config{Replicas: 3, MaxCall: time.Hour, StateFile: "x", Redis: quota.RedisConfig{Addresses: []string{"127.0.0.1:1"}}, Stopped: quota.StopConfig{All: true}}
+		bad := quota.Config{Replicas: 3, MaxCall: time.Hour, StateFile: "x", Redis: quota.RedisConfig{Config: redisconn.Config{Addresses: []string{"127.0.0.1:1"}}}, Stopped: quota.StopConfig{All: true}}
 		err := k.ApplyConfig(bad, map[string][]enrich.Limit{"acme": {bucket}})
 		for _, field := range []string{"state_file", "replicas", "redis", "max_call"} {
 			if err == nil || !strings.Contains(err.Error(), field) {

@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 )
 
 // Config says how a Redis is reached. The zero Config is no Redis.
 type Config struct {
 	// Addresses of Redis as host:port: one of a server, several of a cluster's
-	// nodes, or those of the sentinels when Master is set. Default: none, and
-	// Redis is not used.
+	// nodes, or those of the sentinels when Master is set. The path of a socket
+	// leads to a server on the same machine. Default: none, and Redis is not used.
 	Addresses []string `yaml:"addresses"`
 	// Cluster says that a single address leads to a cluster. Several addresses
 	// are a cluster anyway. Default false.
@@ -83,7 +84,9 @@ func (c Config) Validate() (problems []error) {
 	}
 	for i, address := range c.Addresses {
 		_, _, err := net.SplitHostPort(address)
-		report(err != nil, "addresses[%d]: %q is not host:port", i, address)
+		isSocket := filepath.IsAbs(address)
+		report(err != nil && !isSocket, "addresses[%d]: %q is neither host:port nor the path of a socket", i, address)
+		report(isSocket && (c.clustered() || c.Master != "" || c.TLS.Enabled), "addresses[%d]: a socket leads to one server, without sentinels and TLS", i)
 	}
 	report(c.Cluster && c.Master != "", "master: a cluster has no sentinels")
 	report(c.DB < 0, "db: %d is negative", c.DB)

@@ -3,6 +3,7 @@ package redisconn
 import (
 	"errors"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,9 @@ func TestValidateNamesTheField(t *testing.T) {
 		"one server":                {Config{Addresses: one}, ""},
 		"fields without a Redis":    {Config{Password: "x"}, "addresses: "},
 		"an address without a port": {Config{Addresses: []string{"redis"}}, "addresses[0]: "},
+		"a socket":                  {Config{Addresses: []string{"/run/redis.sock"}}, ""},
+		"a cluster of sockets":      {Config{Addresses: []string{"/run/redis.sock"}, Cluster: true}, "addresses[0]: "},
+		"a socket with TLS":         {Config{Addresses: []string{"/run/redis.sock"}, TLS: TLS{Enabled: true}}, "addresses[0]: "},
 		"a cluster with sentinels":  {Config{Addresses: one, Cluster: true, Master: "main"}, "master: "},
 		"a negative database":       {Config{Addresses: one, DB: -1}, "db: "},
 		"a cluster's database":      {Config{Addresses: append(one, "127.0.0.1:6380"), DB: 1}, "db: "},
@@ -41,6 +45,8 @@ func TestValidateNamesTheField(t *testing.T) {
 
 func TestClientsReachEveryKindOfRedis(t *testing.T) {
 	encrypted, files := redistest.StartTLS(t)
+	socket := filepath.Join(t.TempDir(), "redis.sock")
+	redistest.Start(t, "--unixsocket", socket)
 	_, _, sentinel := redistest.StartSentinel(t, "main")
 	var nodes []string
 	for _, node := range redistest.StartCluster(t, 3) {
@@ -48,6 +54,7 @@ func TestClientsReachEveryKindOfRedis(t *testing.T) {
 	}
 	for name, config := range map[string]Config{
 		"a server":     {Addresses: []string{redistest.Start(t, "--requirepass", "x").Addr}, Password: "x"},
+		"a socket":     {Addresses: []string{socket}},
 		"TLS":          {Addresses: []string{encrypted.Addr}, TLS: TLS{Enabled: true, CAFile: files.CA, CertFile: files.Cert, KeyFile: files.Key}},
 		"sentinels":    {Addresses: []string{sentinel.Addr}, Master: "main"},
 		"a cluster":    {Addresses: nodes},

@@ -21,6 +21,7 @@ import (
 	"github.com/enrichd/enrichd/providers/fakevendor"
 	"github.com/enrichd/enrichd/providers/fakevendor/strict"
 	"github.com/enrichd/enrichd/quota"
+	"github.com/enrichd/enrichd/redisconn"
 	"github.com/enrichd/enrichd/router"
 )
 
@@ -107,7 +108,7 @@ func newReplica(t *testing.T, ways *ways, redis *miniredis.Miniredis, limits []e
 		t.Fatal(err)
 	}
 	t.Cleanup(set.Close)
-	r.quota, err = quota.New(quota.Config{Redis: quota.RedisConfig{Addresses: []string{"127.0.0.1:6379"}}},
+	r.quota, err = quota.New(quota.Config{Redis: quota.RedisConfig{Config: redisconn.Config{Addresses: []string{"127.0.0.1:6379"}}}},
 		map[string][]enrich.Limit{vendorName: limits}, quota.Options{Dialer: r.wire.dial, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers/fakevendor/strict"
 	"github.com/enrichd/enrichd/quota"
+	"github.com/enrichd/enrichd/redisconn"
 )
 
 const (
@@ -111,7 +112,7 @@ func TestTwentyReplicas(t *testing.T) {
 		}
 		var keepers []*quota.Keeper
 		for range replicas {
-			keeper, err := quota.New(quota.Config{Redis: quota.RedisConfig{Addresses: []string{"127.0.0.1:6379"}}}, limits,
+			keeper, err := quota.New(quota.Config{Redis: quota.RedisConfig{Config: redisconn.Config{Addresses: []string{"127.0.0.1:6379"}}}}, limits,
 				quota.Options{Dialer: dial, Log: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
