@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers/engine"
@@ -18,6 +19,19 @@ type response struct {
 	status int
 	header http.Header
 	body   []byte
+	buffer *bytes.Buffer // that holds the body; nil: it is kept nowhere
+}
+
+// buffers hold bodies while they are read, one after the other.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// release ends the use of the body.
+func (r response) release() {
+	const most = 64 << 10 // bytes: not to keep what one huge answer took
+	if r.buffer != nil && r.buffer.Cap() <= most {
+		r.buffer.Reset()
+		buffers.Put(r.buffer)
+	}
 }
 
 // send makes one exchange.
@@ -54,23 +68,23 @@ func (v *Vendor) exchange(ctx context.Context, out engine.Outgoing) (response, *
 		return response{}, failureOf(ctx, err)
 	}
 	defer answer.Body.Close()
-	body, err := v.read(answer)
+	buffer := buffers.Get().(*bytes.Buffer)
+	body, err := v.read(answer, buffer)
 	if err != nil && ctx.Err() != nil {
 		return response{}, failureOf(ctx, err)
 	}
-	return response{answer.StatusCode, answer.Header, body}, nil
+	return response{answer.StatusCode, answer.Header, body, buffer}, nil
 }
 
 // read reads a body as far as it may go. One that breaks off or is too long is
 // left out altogether: what is left of it proves nothing.
-func (v *Vendor) read(answer *http.Response) ([]byte, error) {
-	var body bytes.Buffer
-	body.Grow(int(max(min(answer.ContentLength, v.maxAnswer), 0)) + bytes.MinRead)
-	n, err := body.ReadFrom(io.LimitReader(answer.Body, v.maxAnswer+1))
+func (v *Vendor) read(answer *http.Response, into *bytes.Buffer) ([]byte, error) {
+	into.Grow(int(max(min(answer.ContentLength, v.maxAnswer), 0)) + bytes.MinRead)
+	n, err := into.ReadFrom(io.LimitReader(answer.Body, v.maxAnswer+1))
 	if err != nil || n > v.maxAnswer {
 		return nil, err
 	}
-	return body.Bytes(), nil
+	return into.Bytes(), nil
 }
 
 // asItIs says that a body is sent as it is, were it empty. Without it net/http

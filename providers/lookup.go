@@ -43,8 +43,11 @@ func (v *Vendor) lookup(ctx context.Context, query Query, clock func() time.Time
 	if step == nil {
 		return v.failed("", failure{enrich.InvalidInput, enrich.KnownCharge(0), "the vendor has no call for this"})
 	}
-	ctx, cancel := context.WithTimeout(ctx, v.timeout)
-	defer cancel()
+	if end, bounded := ctx.Deadline(); !bounded || time.Until(end) > v.timeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, v.timeout)
+		defer cancel()
+	}
 	scope := v.scope(query, at, now)
 	if v.tokens != nil {
 		token, failed := v.token(ctx, scope)
@@ -61,6 +64,7 @@ func (v *Vendor) lookup(ctx context.Context, query Query, clock func() time.Time
 	if failed != nil {
 		return v.failed(step.Name, *failed)
 	}
+	defer answer.release()
 	if v.replayed {
 		scope.Reference = "" // the recorded answer has that of another look-up
 	}

@@ -69,6 +69,7 @@ func (v *Vendor) token(ctx context.Context, scope *engine.Scope) (string, *failu
 		failed.reason += ", asking for an access token"
 		return "", failed
 	}
+	defer response.release()
 	token, expires, outcome := v.definition.ReadToken(response.status, response.body, scope.Now)
 	if outcome != enrich.Hit {
 		return "", &failure{outcome, enrich.KnownCharge(0), "no access token was given"}

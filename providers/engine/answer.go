@@ -12,7 +12,7 @@ type Answer struct {
 	Status int
 	Header http.Header
 
-	raw  []byte
+	text string // of the body
 	body any
 	// readable is true when the body is one JSON value in a type that the
 	// definition accepts.
@@ -25,9 +25,9 @@ type Answer struct {
 // newAnswer reads an answer's body. What is not JSON stays readable as text
 // only.
 func newAnswer(status int, header http.Header, raw []byte, step *Step) *Answer {
-	a := &Answer{Status: status, Header: header, raw: raw, step: step.Name}
+	a := &Answer{Status: status, Header: header, text: string(raw), step: step.Name}
 	if a.isJSON(step.call.definition.contentTypes) {
-		a.body, a.readable = decode(raw)
+		a.body, a.readable = decode(raw, a.text)
 	}
 	return a
 }
@@ -59,7 +59,7 @@ func (a *Answer) view(s *Scope) *view {
 			}
 		}
 		a.seen = &view{
-			Status: a.Status, Header: header, Type: a.mediaType(), Raw: string(a.raw), Body: a.body, Record: a.record,
+			Status: a.Status, Header: header, Type: a.mediaType(), Raw: a.text, Body: a.body, Record: a.record,
 			Step: a.step, Email: s.Email, Domain: s.Domain, Captured: s.Captured, trace: s.Trace,
 		}
 	}

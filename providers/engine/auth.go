@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/base64"
 	"net/http"
 	"net/url"
@@ -101,7 +100,7 @@ func (d *Definition) TokenRequest(scope *Scope, base *url.URL) (Outgoing, error)
 // ReadToken reads the answer to a token request. The outcome is Hit when there
 // is a token; expires is when it should be renewed.
 func (d *Definition) ReadToken(status int, raw []byte, now time.Time) (token string, expires time.Time, outcome enrich.Outcome) {
-	body, readable := decode(bytes.TrimSpace(raw))
+	body, readable := decode(raw, string(raw))
 	o := d.auth.oauth
 	switch {
 	case status == http.StatusTooManyRequests:
@@ -160,7 +159,7 @@ func (r *reader) oauth(node ast.Node) *oauth {
 		"style":         func(n ast.Node) { o.style = r.oneOf(n, "form", "json", "basic") },
 		"token":         func(n ast.Node) { o.token = r.path(n) },
 		"expires":       func(n ast.Node) { o.expires = r.path(n) },
-		"header":        func(n ast.Node) { o.header.name = r.text(n) },
+		"header":        func(n ast.Node) { o.header.name = r.header(n) },
 		"value":         func(n ast.Node) { o.header.text = r.template(n) },
 	})
 	if o.path.text == "" || o.id.text == "" || o.secret.text == "" {

@@ -124,7 +124,7 @@ func (r *reader) charge(node ast.Node, price float64) *charge {
 		},
 		"read": func(n ast.Node) {
 			r.fields(n, map[string]func(ast.Node){
-				"header": func(n ast.Node) { c.header = r.text(n) },
+				"header": func(n ast.Node) { c.header = r.header(n) },
 				"body":   func(n ast.Node) { path := r.path(n); c.path = &path },
 			})
 		},

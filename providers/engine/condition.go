@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -112,13 +113,13 @@ func (c *Condition) anyHasValue(root any, s *Scope) bool {
 }
 
 func (c *Condition) textHolds(a *Answer) bool {
-	if c.pattern != nil && !c.pattern.Match(a.raw) {
+	if c.pattern != nil && !c.pattern.MatchString(a.text) {
 		return false
 	}
 	if len(c.texts) == 0 {
 		return true
 	}
-	lower := strings.ToLower(string(a.raw))
+	lower := strings.ToLower(a.text)
 	for _, text := range c.texts {
 		if strings.Contains(lower, text) {
 			return true
@@ -193,7 +194,7 @@ func (r *reader) conditionKeys(c *Condition) map[string]func(ast.Node) {
 		"status": func(n ast.Node) { c.status = r.statuses(n) },
 		"header": func(n ast.Node) {
 			for _, pair := range r.pairs(n) {
-				c.header = append(c.header, expectation{header: pair.key, values: r.allowed(pair.value)})
+				c.header = append(c.header, expectation{header: http.CanonicalHeaderKey(pair.key), values: r.allowed(pair.value)})
 			}
 		},
 		"type": func(n ast.Node) { c.types = r.texts(n) },

@@ -27,20 +27,20 @@ var (
 
 // byteOrderMark begins the texts of some servers. RFC 8259 lets readers pass it
 // over.
-var byteOrderMark = []byte("\uFEFF")
+const byteOrderMark = "\uFEFF"
 
 // decode reads one JSON value and nothing after it. Numbers become int where
 // they are whole and fit, else float64; those that fit neither stay text. Of a
 // key given twice the last counts.
 //
-// Texts are parts of one copy of the body: who keeps one must clone it, or he
-// keeps them all.
-func decode(raw []byte) (any, bool) {
-	raw = bytes.TrimPrefix(raw, byteOrderMark)
+// Texts are parts of whole, which is the same as raw: who keeps one must clone
+// it, or he keeps them all.
+func decode(raw []byte, whole string) (any, bool) {
+	raw, whole = bytes.TrimPrefix(raw, []byte(byteOrderMark)), strings.TrimPrefix(whole, byteOrderMark)
 	d := decodings.Get().(*decoding)
 	defer d.putBack()
 	d.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	d.whole, d.left = string(raw), maxValues
+	d.whole, d.left = whole, maxValues
 	value, err := d.value(0)
 	if err != nil {
 		return nil, false

@@ -19,12 +19,12 @@ func TestDecode(t *testing.T) {
 		"\uFEFF{\"a\":\"b\"}":        map[string]any{"a": "b"},
 		`"x"`:                        "x",
 	} {
-		if got, ok := decode([]byte(text)); !ok || !reflect.DeepEqual(got, want) {
+		if got, ok := decode([]byte(text), text); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %#v %t, want %#v", text, got, ok, want)
 		}
 	}
 	for _, text := range []string{``, ` `, `{`, `{"a"}`, `{"a":}`, `{"a":1,}`, `[1,]`, `{}{}`, `{} x`, `'a'`, `NaN`, `01`, `"a`, `{1:2}`, "\"a\nb\"", `<html>`} {
-		if got, ok := decode([]byte(text)); ok {
+		if got, ok := decode([]byte(text), text); ok {
 			t.Errorf("%q is read as %#v", text, got)
 		}
 	}

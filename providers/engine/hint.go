@@ -117,8 +117,8 @@ func (h hint) read(a *Answer, s *Scope) (wait time.Duration, ok bool) {
 	case h.path != nil:
 		texts = []string{h.path.textOf(a.body, s)}
 	default:
-		if match := h.pattern.FindSubmatch(a.raw); match != nil {
-			texts = []string{string(match[1])}
+		if match := h.pattern.FindStringSubmatch(a.text); match != nil {
+			texts = match[1:]
 		}
 	}
 	for _, text := range texts {
@@ -307,7 +307,7 @@ func (r *reader) hints(node ast.Node) []hint {
 	for _, item := range r.items(node) {
 		var h hint
 		r.fields(item, map[string]func(ast.Node){
-			"header": func(n ast.Node) { h.header = r.text(n) },
+			"header": func(n ast.Node) { h.header = r.header(n) },
 			"body":   func(n ast.Node) { path := r.path(n); h.path = &path },
 			"text": func(n ast.Node) {
 				if h.pattern = r.pattern(n); h.pattern != nil && h.pattern.NumSubexp() != 1 {
@@ -316,7 +316,7 @@ func (r *reader) hints(node ast.Node) []hint {
 				}
 			},
 			"unit":      func(n ast.Node) { h.unit = hintUnit(r.oneOf(n, hintUnits...)) },
-			"exhausted": func(n ast.Node) { h.exhausted = r.text(n) },
+			"exhausted": func(n ast.Node) { h.exhausted = r.header(n) },
 			"on":        func(n ast.Node) { h.on = r.outcomes(n, hintedOutcomes) },
 		})
 		places := 0

@@ -125,10 +125,10 @@ func (r *reader) limits(node ast.Node) []limit {
 func (r *reader) limitHeaders(node ast.Node) limitHeaders {
 	headers := limitHeaders{resetUnit: guessed}
 	r.fields(node, map[string]func(ast.Node){
-		"limit":      func(n ast.Node) { headers.limit = r.text(n) },
-		"remaining":  func(n ast.Node) { headers.remaining = r.text(n) },
-		"used":       func(n ast.Node) { headers.used = r.text(n) },
-		"reset":      func(n ast.Node) { headers.reset = r.text(n) },
+		"limit":      func(n ast.Node) { headers.limit = r.header(n) },
+		"remaining":  func(n ast.Node) { headers.remaining = r.header(n) },
+		"used":       func(n ast.Node) { headers.used = r.header(n) },
+		"reset":      func(n ast.Node) { headers.reset = r.header(n) },
 		"reset_unit": func(n ast.Node) { headers.resetUnit = hintUnit(r.oneOf(n, hintUnits...)) },
 		"key":        func(n ast.Node) { headers.key = r.text(n) },
 	})

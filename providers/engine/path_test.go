@@ -21,12 +21,13 @@ func mustPattern(t testing.TB, text string) *regexp.Regexp {
 }
 
 func TestPaths(t *testing.T) {
-	record, ok := decode([]byte(`{
+	body := `{
 		"name": {"full": "Anna"}, "none": null, "empty": {}, "text": "x", "one": "Go",
 		"list": [{"type": "Mobile", "n": 1, "on": true}, {"type": "work", "n": 2}, {"type": null, "n": 3}],
 		"names": [{"name": "Go"}, {"name": "Redis"}], "paths": [{"t": [{"n": "a"}]}, {"t": [{"n": "b"}, {"n": "c"}]}],
 		"by": {"jo@acme.example": "ok"}, "odd.key": 7, "current": "b", "jobs": [{"key": "a"}, {"key": "b", "title": "Head"}], "nothing": []
-	}`))
+	}`
+	record, ok := decode([]byte(body), body)
 	if !ok {
 		t.Fatal("unreadable")
 	}
@@ -82,7 +83,7 @@ func TestReferenceFindsTheOwnItem(t *testing.T) {
 		{`{"items":[{"id":"a","v":1}]}`, "", 1},
 		{`{"items":[{"id":"a","v":1},{"id":"b","v":2}]}`, "", nil},
 	} {
-		record, _ := decode([]byte(test.body))
+		record, _ := decode([]byte(test.body), test.body)
 		if got := path.first(record, &Scope{Reference: test.reference}); got != test.want {
 			t.Errorf("%s for %q: %v, want %v", test.body, test.reference, got, test.want)
 		}

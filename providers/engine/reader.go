@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,6 +203,10 @@ func (r *reader) text(node ast.Node) string {
 	}
 	return text
 }
+
+// header reads the name of a header, in the spelling that net/http needs to
+// find one without spelling it anew.
+func (r *reader) header(node ast.Node) string { return http.CanonicalHeaderKey(r.text(node)) }
 
 func (r *reader) texts(node ast.Node) []string {
 	var texts []string

@@ -162,7 +162,7 @@ func (r *reader) request(node ast.Node) request {
 func (r *reader) headers(node ast.Node) []namedTemplate {
 	var headers []namedTemplate
 	for _, pair := range r.pairs(node) {
-		headers = append(headers, namedTemplate{pair.key, r.template(pair.value)})
+		headers = append(headers, namedTemplate{http.CanonicalHeaderKey(pair.key), r.template(pair.value)})
 	}
 	return headers
 }
