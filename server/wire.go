@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
@@ -67,46 +69,26 @@ const (
 )
 
 func appendAnswer(to []byte, answer *enrich.Answer) []byte {
-	const usual, usualPart = 4 << 10, 1 << 10
-	to = slices.Grow(to, usual)
+	const usual, usualFound, usualGap = 512, 128, 64
+	to = slices.Grow(to, usual+usualFound*len(answer.Found)+usualGap*len(answer.Gaps))
 	to = appendText(to, answerEmail, answer.Address.Reveal())
 	to = appendText(to, answerDomain, answer.Domain.String())
 	to = appendNumber(to, answerOutcome, int64(outcomes[answer.Completeness]))
-	person, company := make([]byte, 0, usualPart), make([]byte, 0, usualPart)
-	var part, entry [256]byte
+	to = appendFacts(to, answerPerson, answer.Found, enrich.Person)
+	to = appendFacts(to, answerCompany, answer.Found, enrich.Company)
 	for i := range answer.Found {
-		found := &answer.Found[i]
-		attribute := found.Fact.Attribute
-		if attribute.Kind() == enrich.Company {
-			company = appendFact(company, found.Fact)
-		} else {
-			person = appendFact(person, found.Fact)
-		}
-		to = appendEntry(to, answerProvenance, entry[:0], attribute, appendProvenance(part[:0], found))
+		to = appendProvenance(to, &answer.Found[i])
 	}
 	for attribute, gap := range answer.Gaps {
-		value := appendNumber(part[:0], gapKind, int64(gapKinds[gap.Kind]))
-		to = appendEntry(to, answerGaps, entry[:0], attribute, appendText(value, gapReason, gap.Reason))
-	}
-	if len(person) > 0 {
-		to = appendMessage(to, answerPerson, person)
-	}
-	if len(company) > 0 {
-		to = appendMessage(to, answerCompany, company)
+		to = appendGap(to, attribute, gap)
 	}
 	for i := range answer.Attempts {
-		to = appendMessage(to, answerAttempts, appendAttempt(part[:0], &answer.Attempts[i]))
+		to = appendAttempt(to, &answer.Attempts[i])
 	}
 	to = appendNumber(to, answerCost, int64(answer.Cost))
 	to = appendText(to, answerKey, answer.IdempotencyKey)
 	if !answer.Address.IsZero() {
-		value := appendBool(part[:0], addressRole, answer.Address.Role())
-		value = appendBool(value, addressFree, answer.Address.Free())
-		value = appendBool(value, addressDisposable, answer.Address.Disposable())
-		for _, repair := range answer.Address.Repairs() {
-			value = appendItem(value, addressRepairs, repair)
-		}
-		to = appendMessage(to, answerAddress, appendText(value, addressSuggestion, answer.Address.Suggestion()))
+		to = appendAddress(to, answer.Address)
 	}
 	return to
 }
@@ -130,6 +112,22 @@ var fields = func() map[enrich.Attribute]field {
 	}
 	return all
 }()
+
+// appendFacts appends the message of one kind of subject, nothing if no fact has a
+// value there.
+func appendFacts(to []byte, field protowire.Number, found enrich.Findings, kind enrich.SubjectKind) []byte {
+	before := len(to)
+	to, start := open(to, field)
+	for i := range found {
+		if fact := found[i].Fact; fact.Attribute.Kind() == kind {
+			to = appendFact(to, fact)
+		}
+	}
+	if len(to) == start {
+		return to[:before]
+	}
+	return shut(to, start)
+}
 
 // appendFact appends the fact's field. It is there whatever its value is: none of
 // these fields is left out for being zero.
@@ -155,17 +153,31 @@ func appendFact(to []byte, fact *enrich.Fact) []byte {
 }
 
 func appendProvenance(to []byte, found *enrich.Provenance) []byte {
+	to, entry := open(to, answerProvenance)
+	to = appendText(to, mapKey, string(found.Fact.Attribute))
+	to, value := open(to, mapValue)
 	to = appendText(to, provenanceProvider, found.Fact.Source)
 	to = appendTime(to, provenanceFetchedAt, found.Fact.FetchedAt)
 	if found.Fact.Confidence != 0 {
-		to = protowire.AppendTag(to, provenanceConfidence, protowire.Fixed64Type)
+		to = appendTag(to, provenanceConfidence, protowire.Fixed64Type)
 		to = protowire.AppendFixed64(to, math.Float64bits(found.Fact.Confidence))
 	}
 	to = appendNumber(to, provenanceTier, int64(tiers[found.Tier]))
-	return appendTime(to, provenanceFreshUntil, found.FreshUntil)
+	to = appendTime(to, provenanceFreshUntil, found.FreshUntil)
+	return shut(shut(to, value), entry)
+}
+
+func appendGap(to []byte, attribute enrich.Attribute, gap enrich.Gap) []byte {
+	to, entry := open(to, answerGaps)
+	to = appendText(to, mapKey, string(attribute))
+	to, value := open(to, mapValue)
+	to = appendNumber(to, gapKind, int64(gapKinds[gap.Kind]))
+	to = appendText(to, gapReason, gap.Reason)
+	return shut(shut(to, value), entry)
 }
 
 func appendAttempt(to []byte, attempt *enrich.Attempt) []byte {
+	to, start := open(to, answerAttempts)
 	to = appendText(to, attemptProvider, attempt.Provider)
 	to = appendText(to, attemptOutcome, string(attempt.Outcome))
 	to = appendSpan(to, attemptWaited, int64(attempt.Waited/time.Second), int64(attempt.Waited%time.Second))
@@ -173,13 +185,18 @@ func appendAttempt(to []byte, attempt *enrich.Attempt) []byte {
 	if attempt.Charged.Known { // which is told when it is nothing too
 		to = appendVarint(to, attemptCharged, int64(attempt.Charged.Micros))
 	}
-	return appendBool(to, attemptShared, attempt.Shared)
+	return shut(appendBool(to, attemptShared, attempt.Shared), start)
 }
 
-// appendEntry appends an entry of a map, which is made in the given room.
-func appendEntry(to []byte, field protowire.Number, room []byte, attribute enrich.Attribute, value []byte) []byte {
-	room = appendText(room, mapKey, string(attribute))
-	return appendMessage(to, field, appendMessage(room, mapValue, value))
+func appendAddress(to []byte, address email.Address) []byte {
+	to, start := open(to, answerAddress)
+	to = appendBool(to, addressRole, address.Role())
+	to = appendBool(to, addressFree, address.Free())
+	to = appendBool(to, addressDisposable, address.Disposable())
+	for _, repair := range address.Repairs() {
+		to = appendItem(to, addressRepairs, repair)
+	}
+	return shut(appendText(to, addressSuggestion, address.Suggestion()), start)
 }
 
 func appendTime(to []byte, field protowire.Number, at time.Time) []byte {
@@ -188,12 +205,25 @@ func appendTime(to []byte, field protowire.Number, at time.Time) []byte {
 
 // appendSpan appends a Timestamp or a Duration.
 func appendSpan(to []byte, field protowire.Number, seconds, nanos int64) []byte {
-	var room [24]byte
-	return appendMessage(to, field, appendNumber(appendNumber(room[:0], timeSeconds, seconds), timeNanos, nanos))
+	to, start := open(to, field)
+	return shut(appendNumber(appendNumber(to, timeSeconds, seconds), timeNanos, nanos), start)
 }
 
-func appendMessage(to []byte, field protowire.Number, message []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), message)
+// open begins a message within the message, and tells where: shut ends it.
+func open(to []byte, field protowire.Number) ([]byte, int) {
+	to = append(appendTag(to, field, protowire.BytesType), 0) // room for its length
+	return to, len(to)
+}
+
+// shut writes the length of the message that was begun at start before it. Most
+// lengths take the one byte that open left; for a longer one the message moves.
+func shut(to []byte, start int) []byte {
+	size := uint64(len(to) - start)
+	for range protowire.SizeVarint(size) - 1 {
+		to = slices.Insert(to, start, 0)
+	}
+	protowire.AppendVarint(to[:start-1], size)
+	return to
 }
 
 // appendText appends a text, nothing for an empty one.
@@ -206,7 +236,10 @@ func appendText(to []byte, field protowire.Number, text string) []byte {
 
 // appendItem appends a text of a list, which may be empty.
 func appendItem(to []byte, field protowire.Number, text string) []byte {
-	return protowire.AppendString(protowire.AppendTag(to, field, protowire.BytesType), strings.ToValidUTF8(text, "\uFFFD"))
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return append(appendUint(appendTag(to, field, protowire.BytesType), uint64(len(text))), text...)
 }
 
 // appendNumber appends a number or an enum's, nothing for 0.
@@ -218,7 +251,19 @@ func appendNumber(to []byte, field protowire.Number, number int64) []byte {
 }
 
 func appendVarint(to []byte, field protowire.Number, number int64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), uint64(number))
+	return appendUint(appendTag(to, field, protowire.VarintType), uint64(number))
+}
+
+func appendTag(to []byte, field protowire.Number, kind protowire.Type) []byte {
+	return appendUint(to, protowire.EncodeTag(field, kind))
+}
+
+// appendUint appends a number, of which most take one byte.
+func appendUint(to []byte, number uint64) []byte {
+	if number < 0x80 {
+		return append(to, byte(number))
+	}
+	return protowire.AppendVarint(to, number)
 }
 
 func appendBool(to []byte, field protowire.Number, is bool) []byte {
