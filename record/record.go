@@ -48,7 +48,8 @@ func Encode(record enrich.Record) (string, error) {
 	facts := record.Facts() // sorted by attribute and source
 	var encoded, attribute, fact []byte
 	var sources []string
-	for _, f := range facts {
+	for i := range facts {
+		f := &facts[i]
 		if !storable(f) || !readable(f) {
 			return "", ErrFact
 		}
@@ -61,7 +62,7 @@ func Encode(record enrich.Record) (string, error) {
 		name := facts[start].Attribute
 		attribute = appendText(attribute[:0], attributeName, string(name))
 		for ; start < len(facts) && facts[start].Attribute == name; start++ {
-			fact = appendFact(fact[:0], facts[start], sourceIndex(sources, facts[start].Source))
+			fact = appendFact(fact[:0], &facts[start], sourceIndex(sources, facts[start].Source))
 			attribute = appendBytes(attribute, attributeFacts, fact)
 		}
 		encoded = appendBytes(encoded, recordAttributes, attribute)
@@ -78,7 +79,7 @@ func sourceIndex(sources []string, source string) int {
 	return -1
 }
 
-func appendFact(to []byte, fact enrich.Fact, source int) []byte {
+func appendFact(to []byte, fact *enrich.Fact, source int) []byte {
 	to = appendVarint(to, factSource, uint64(source))
 	to = appendVarint(to, factState, uint64(fact.State))
 	to = appendVarint(to, factFetchedAt, uint64(fact.FetchedAt.UnixMilli()))
@@ -121,8 +122,9 @@ func appendBytes(to []byte, field protowire.Number, value []byte) []byte {
 // bytes.
 func Decode(payload string) (enrich.Record, error) {
 	facts := make([]enrich.Fact, 0, countFacts(payload))
-	var sources []string
-	in := readWire(payload)
+	var few [4]string // on the stack
+	sources := few[:0]
+	in := wire{from: payload}
 	for in.next() {
 		switch in.field {
 		case recordSources:
@@ -146,7 +148,7 @@ func Decode(payload string) (enrich.Record, error) {
 
 // countFacts counts without reading the facts themselves.
 func countFacts(payload string) (count int) {
-	in := readWire(payload)
+	in := wire{from: payload}
 	for in.next() {
 		if in.field != recordAttributes {
 			continue
@@ -168,18 +170,16 @@ func decodeAttribute(facts []enrich.Fact, in wire, sources []string) ([]enrich.F
 		case attributeName:
 			name = enrich.Attribute(in.text())
 		case attributeFacts:
-			fact, ok := decodeFact(in.message(), sources)
-			if !ok || name == "" {
+			facts = append(facts, enrich.Fact{Attribute: name})
+			if fact := in.message(); name == "" || !decodeFact(&facts[len(facts)-1], &fact, sources) {
 				return nil, false
 			}
-			fact.Attribute = name
-			facts = append(facts, fact)
 		}
 	}
 	return facts, !in.bad
 }
 
-func decodeFact(in wire, sources []string) (fact enrich.Fact, ok bool) {
+func decodeFact(fact *enrich.Fact, in *wire, sources []string) bool {
 	source := uint64(0)
 	for in.next() {
 		switch in.field {
@@ -200,16 +200,17 @@ func decodeFact(in wire, sources []string) (fact enrich.Fact, ok bool) {
 		case factNumber:
 			fact.Value = enrich.NumberValue(int64(in.number))
 		case factList:
+			var ok bool
 			if fact.Value, ok = decodeList(in.message()); !ok {
-				return fact, false
+				return false
 			}
 		}
 	}
 	if in.bad || source >= uint64(len(sources)) || sources[source] == "" {
-		return fact, false
+		return false
 	}
 	fact.Source = sources[source]
-	return fact, storable(fact)
+	return storable(fact)
 }
 
 func decodeList(in wire) (enrich.Value, bool) {
@@ -224,7 +225,7 @@ func decodeList(in wire) (enrich.Value, bool) {
 
 // storable tells whether state, value and confidence agree with what they are
 // defined to be.
-func storable(fact enrich.Fact) bool {
+func storable(fact *enrich.Fact) bool {
 	known := fact.State >= enrich.StateValue && fact.State <= enrich.StateSuppressed
 	stated := (fact.State == enrich.StateValue) == !fact.Value.IsZero()
 	sure := fact.Confidence >= 0 && fact.Confidence <= 1 // which NaN is not
@@ -233,7 +234,7 @@ func storable(fact enrich.Fact) bool {
 
 // readable tells whether all texts are UTF-8, and those that may not be empty
 // are not.
-func readable(fact enrich.Fact) bool {
+func readable(fact *enrich.Fact) bool {
 	for _, item := range fact.Value.List() {
 		if !utf8.ValidString(item) {
 			return false
