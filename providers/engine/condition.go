@@ -90,13 +90,13 @@ func (c *Condition) holdsInside(a *Answer, root any, s *Scope) bool {
 			return false
 		}
 	}
-	for _, path := range c.all {
-		if !hasValue(path, root, s) {
+	for i := range c.all {
+		if !hasValue(&c.all[i], root, s) {
 			return false
 		}
 	}
-	for _, path := range c.none {
-		if hasValue(path, root, s) {
+	for i := range c.none {
+		if hasValue(&c.none[i], root, s) {
 			return false
 		}
 	}
@@ -104,8 +104,8 @@ func (c *Condition) holdsInside(a *Answer, root any, s *Scope) bool {
 }
 
 func (c *Condition) anyHasValue(root any, s *Scope) bool {
-	for _, path := range c.any {
-		if hasValue(path, root, s) {
+	for i := range c.any {
+		if hasValue(&c.any[i], root, s) {
 			return true
 		}
 	}
@@ -129,7 +129,8 @@ func (c *Condition) textHolds(a *Answer) bool {
 }
 
 func (e expectation) holds(root any, s *Scope) bool {
-	values := e.path.find(root, s).values
+	var room room
+	values := e.path.find(root, s, &room).values
 	for _, value := range values {
 		if text, ok := forms.ScalarText(value); ok && e.allows(text, s) {
 			return true
@@ -168,8 +169,9 @@ func (e expectation) allowsNothing() bool {
 	return false
 }
 
-func hasValue(path Path, body any, s *Scope) bool {
-	for _, value := range path.find(body, s).values {
+func hasValue(path *Path, body any, s *Scope) bool {
+	var room room
+	for _, value := range path.find(body, s, &room).values {
 		if !forms.SaysNothing(value) {
 			return true
 		}

@@ -125,7 +125,8 @@ func (m *mapper) read(spec enrich.Spec, source *source) (value enrich.Value, ver
 	if source.masked != nil && source.masked.holdsIn(m.answer, m.answer.record, m.scope) {
 		return enrich.Value{}, forms.Masked, true, false
 	}
-	found := source.find(m)
+	var room room
+	found := source.find(m, &room)
 	if spec.Form == enrich.List {
 		return readList(found)
 	}
@@ -162,11 +163,11 @@ func readList(found found) (enrich.Value, forms.Verdict, bool, bool) {
 	return value, verdict, found.sent || found.broken, verdict == forms.Wrong || list.IsMixed()
 }
 
-// find finds the raw values of the source.
-func (s *source) find(m *mapper) found {
+// find finds the raw values of the source, which may stand in one.
+func (s *source) find(m *mapper, one *room) found {
 	switch {
 	case s.path != nil:
-		return s.path.find(m.answer.record, m.scope)
+		return s.path.find(m.answer.record, m.scope, one)
 	case s.expression != nil:
 		value, ok := s.expression.value(m.answer.view(m.scope))
 		if !ok {
@@ -177,7 +178,7 @@ func (s *source) find(m *mapper) found {
 		}
 		return found{values: []any{value}, sent: true}
 	case len(s.ends) == 2:
-		low, high := s.ends[0].find(m.answer.record, m.scope), s.ends[1].find(m.answer.record, m.scope)
+		low, high := s.ends[0].find(m.answer.record, m.scope, one), s.ends[1].find(m.answer.record, m.scope, new(room))
 		ends := found{sent: low.sent || high.sent, broken: low.broken || high.broken}
 		if len(low.values)+len(high.values) > 0 {
 			ends.values = []any{[]any{firstOf(low.values), firstOf(high.values)}}

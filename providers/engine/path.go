@@ -199,43 +199,56 @@ func (p Path) variables() []variable {
 	return names
 }
 
-// find follows the path from the record.
-func (p Path) find(record any, s *Scope) found {
+// room is memory for the value of a plain path, so that finding it takes none.
+type room [1]any
+
+// find follows the path from the record. What it finds may stand in the room.
+func (p *Path) find(record any, s *Scope, room *room) found {
 	if p.plain {
-		return p.descend(record)
+		value, led, without := p.descend(record)
+		if !led {
+			return without
+		}
+		room[0] = value
+		return found{values: room[:], sent: true}
 	}
 	var out found
 	walk{record: record, scope: s, out: &out}.down(record, p.steps)
 	return out
 }
 
-// descend is find for plain paths.
-func (p Path) descend(value any) found {
+// descend follows a plain path to its value. Where it leads to none, without is
+// what was found.
+func (p *Path) descend(value any) (_ any, led bool, without found) {
 	for i := range p.steps {
 		if value == nil {
-			return found{sent: true} // all below an empty field is empty
+			return nil, false, found{sent: true} // all below an empty field is empty
 		}
 		object, ok := value.(map[string]any)
 		if !ok {
-			return found{broken: true}
+			return nil, false, found{broken: true}
 		}
 		if value, ok = object[p.steps[i].key]; !ok {
-			return found{sent: len(object) == 0}
+			return nil, false, found{sent: len(object) == 0}
 		}
 	}
-	return found{values: []any{value}, sent: true}
+	return value, true, found{}
 }
 
 // first returns the first value that the path leads to, or nil.
-func (p Path) first(record any, s *Scope) any {
-	if found := p.find(record, s); len(found.values) > 0 {
+func (p *Path) first(record any, s *Scope) any {
+	if p.plain {
+		value, _, _ := p.descend(record)
+		return value
+	}
+	if found := p.find(record, s, new(room)); len(found.values) > 0 {
 		return found.values[0]
 	}
 	return nil
 }
 
 // textOf returns the first scalar that the path leads to as text, or "".
-func (p Path) textOf(record any, s *Scope) string {
+func (p *Path) textOf(record any, s *Scope) string {
 	text, _ := forms.ScalarText(p.first(record, s))
 	return text
 }

@@ -65,7 +65,8 @@ func TestPaths(t *testing.T) {
 		{"nothing[*].x", nil, true, false},
 		{"nothing[0]", nil, true, false},
 	} {
-		got := mustPath(t, test.path).find(record, scope)
+		path := mustPath(t, test.path)
+		got := path.find(record, scope, new(room))
 		if !reflect.DeepEqual(got.values, test.want) || got.sent != test.sent || got.broken != test.broken {
 			t.Errorf("%s: %v sent=%t broken=%t, want %v sent=%t broken=%t", test.path, got.values, got.sent, got.broken, test.want, test.sent, test.broken)
 		}
