@@ -241,17 +241,22 @@ func (m *mapper) confidence(source *source) float64 {
 	return *m.sure
 }
 
-// attribute maps one attribute; the range of employees follows from their
-// number where that is known.
-func (m *mapper) attribute(a enrich.Attribute) finding {
+// attribute maps one attribute, and is false where the step does not supply it.
+// The range of employees follows from their number where that is known.
+func (m *mapper) attribute(a enrich.Attribute) (result finding, supplied bool) {
 	own := m.step.mapping(a)
-	if counts := m.step.mapping(employeeCount); a == employeeRange && counts != nil {
-		count := m.find(counts)
-		if count.state == present || own == nil {
-			return count.asRange()
+	if a == employeeRange {
+		if counts := m.step.mapping(employeeCount); counts != nil {
+			count := m.find(counts)
+			if count.state == present || own == nil {
+				return count.asRange(), true
+			}
 		}
 	}
-	return m.find(own)
+	if own == nil {
+		return finding{}, false
+	}
+	return m.find(own), true
 }
 
 // asRange turns what is known of the number of employees into what is known of

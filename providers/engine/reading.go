@@ -126,10 +126,10 @@ func (s *Step) answerable(wanted []enrich.Attribute, found []Finding) []enrich.A
 func (m *mapper) fill(reading *Reading) {
 	reading.Found = make([]Finding, 0, len(m.scope.Wanted))
 	for _, attribute := range m.scope.Wanted {
-		if !m.step.supplies(attribute) {
+		result, supplied := m.attribute(attribute)
+		if !supplied {
 			continue
 		}
-		result := m.attribute(attribute)
 		if result.drift != "" && !slices.Contains(reading.Drift, result.drift) {
 			reading.Drift = append(reading.Drift, result.drift)
 		}

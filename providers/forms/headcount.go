@@ -69,7 +69,7 @@ func people(raw any) (int64, Verdict) {
 		if match == nil {
 			return 0, Wrong
 		}
-		number, err := strconv.ParseFloat(strings.NewReplacer(",", "", " ", "").Replace(match[1]), 64)
+		number, err := strconv.ParseFloat(ungrouped.Replace(match[1]), 64)
 		if err != nil {
 			return 0, Wrong
 		}

@@ -19,53 +19,60 @@ var moneySuffix = map[string]float64{
 	"b": 1e9, "bn": 1e9, "billion": 1e9, "t": 1e12, "tn": 1e12, "trillion": 1e12,
 }
 
+// sum is an amount of money as a vendor sent it.
+type sum struct {
+	number  float64
+	dollars bool // it has the sign or code of US dollars
+	verdict Verdict
+}
+
 // money reads an amount as whole US dollars. A bare number counts when currency
 // is USD; the sign or code of another currency never does.
-func money(raw any, currency string) (int64, Verdict) {
+func money(raw any, currency string) (int64, Verdict) { return sumOf(raw).in(currency) }
+
+func sumOf(raw any) sum {
 	switch raw := raw.(type) {
 	case int:
-		return dollars(float64(raw), currency)
+		return sum{number: float64(raw)}
 	case float64:
-		return dollars(raw, currency)
+		return sum{number: raw}
 	case json.Number:
-		return 0, Wrong
+		return sum{verdict: Wrong}
 	case string:
-		return moneyText(raw, currency)
+		return sumOfText(foldSpace(raw))
 	default:
-		return 0, verdictOfNonText(raw)
+		return sum{verdict: verdictOfNonText(raw)}
 	}
 }
 
-func moneyText(text, currency string) (int64, Verdict) {
-	text = foldSpace(text)
+func sumOfText(text string) sum {
 	switch {
 	case isEmptyText(text):
-		return 0, Empty
+		return sum{verdict: Empty}
 	case isMasked(text):
-		return 0, Masked
+		return sum{verdict: Masked}
 	}
 	match := amount.FindStringSubmatch(text)
 	if match == nil {
-		return 0, Wrong
+		return sum{verdict: Wrong}
 	}
 	number, err := strconv.ParseFloat(strings.ReplaceAll(match[2], ",", ""), 64)
 	if err != nil {
-		return 0, Wrong
+		return sum{verdict: Wrong}
 	}
-	if match[1] != "" || match[4] != "" {
-		currency = "USD"
-	}
-	return dollars(number*moneySuffix[strings.ToLower(match[3])], currency)
+	return sum{number: number * moneySuffix[strings.ToLower(match[3])], dollars: match[1] != "" || match[4] != ""}
 }
 
-func dollars(number float64, currency string) (int64, Verdict) {
+func (s sum) in(currency string) (int64, Verdict) {
 	switch {
-	case number == 0:
+	case s.verdict != OK:
+		return 0, s.verdict
+	case s.number == 0:
 		return 0, Empty
-	case currency != "USD", math.IsNaN(number), number < 0, number > maxDollars:
+	case currency != "USD" && !s.dollars, math.IsNaN(s.number), s.number < 0, s.number > maxDollars:
 		return 0, Wrong
 	default:
-		return int64(math.Round(number)), OK
+		return int64(math.Round(s.number)), OK
 	}
 }
 
@@ -76,10 +83,11 @@ func moneyRange(raw any, currency string) (string, Verdict) {
 	if verdict != OK {
 		return "", verdict
 	}
-	if isDollars(ends.low) || isDollars(ends.high) {
+	low, high := sumOf(ends.sharedSuffix()), sumOf(ends.high)
+	if low.dollars || high.dollars {
 		currency = "USD" // a sign at one end holds for both
 	}
-	from, verdict := bound(ends.sharedSuffix(), currency)
+	from, verdict := low.bound(currency)
 	if verdict != OK {
 		return "", verdict
 	}
@@ -92,7 +100,7 @@ func moneyRange(raw any, currency string) (string, Verdict) {
 		}
 		return strconv.FormatInt(from, 10) + "+", OK
 	}
-	to, verdict := bound(ends.high, currency)
+	to, verdict := high.bound(currency)
 	switch {
 	case verdict != OK:
 		return "", verdict
@@ -103,13 +111,6 @@ func moneyRange(raw any, currency string) (string, Verdict) {
 	}
 }
 
-// isDollars tells whether an amount has the sign or code of US dollars.
-func isDollars(raw any) bool {
-	text, _ := raw.(string)
-	match := amount.FindStringSubmatch(foldSpace(text))
-	return match != nil && match[1]+match[4] != ""
-}
-
 func emptyIf(empty bool) Verdict {
 	if empty {
 		return Empty
@@ -117,9 +118,9 @@ func emptyIf(empty bool) Verdict {
 	return Wrong
 }
 
-// bound reads one end of a range, where 0 is a number like others.
-func bound(raw any, currency string) (int64, Verdict) {
-	number, verdict := money(raw, currency)
+// bound is one end of a range, where 0 is a number like others.
+func (s sum) bound(currency string) (int64, Verdict) {
+	number, verdict := s.in(currency)
 	if verdict == Empty {
 		return 0, OK
 	}

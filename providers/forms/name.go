@@ -28,7 +28,14 @@ func personName(text string) (string, Verdict) {
 }
 
 func isOneCase(text string) bool {
-	return text == strings.ToLower(text) || text == strings.ToUpper(text)
+	lower, upper := true, true
+	for _, r := range text {
+		lower, upper = lower && unicode.ToLower(r) == r, upper && unicode.ToUpper(r) == r
+		if !lower && !upper {
+			return false
+		}
+	}
+	return true
 }
 
 // titled gives every word of a lower-case text a capital letter: also after a

@@ -50,6 +50,9 @@ var (
 	plainCount = regexp.MustCompile(`^[+-]?(?:\d+|\d{1,3}(?:[, ]\d{3})+)(?:\.0+)?$`)
 )
 
+// ungrouped takes the marks out that group digits.
+var ungrouped = strings.NewReplacer(",", "", " ", "")
+
 // whole reads a whole number between two bounds; 0 says nothing.
 func whole(raw any, least, most int64) (int64, Verdict) {
 	var number float64
@@ -70,7 +73,7 @@ func whole(raw any, least, most int64) (int64, Verdict) {
 		case !plainCount.MatchString(text):
 			return 0, Wrong
 		}
-		parsed, err := strconv.ParseFloat(strings.NewReplacer(",", "", " ", "").Replace(text), 64)
+		parsed, err := strconv.ParseFloat(ungrouped.Replace(text), 64)
 		if err != nil {
 			return 0, Wrong
 		}

@@ -68,14 +68,14 @@ func spanOfText(text string) (span, Verdict) {
 	case isMasked(text):
 		return span{}, Masked
 	}
+	if low, high, ok := strings.Cut(text, "-"); ok && low != "" { // by far the most
+		return span{low: strings.TrimSpace(low), high: strings.TrimSpace(high)}, OK
+	}
 	if match := codeText.FindStringSubmatch(text); match != nil {
 		if strings.EqualFold(match[2], "max") {
 			return span{low: match[1], kind: open}, OK
 		}
 		return span{low: match[1], high: match[2]}, OK
-	}
-	if low, high, ok := strings.Cut(text, "-"); ok && low != "" { // by far the most
-		return span{low: strings.TrimSpace(low), high: strings.TrimSpace(high)}, OK
 	}
 	if match := openText.FindStringSubmatch(text); match != nil {
 		return span{low: match[1] + match[2], kind: open}, OK
@@ -99,7 +99,7 @@ var (
 func (s span) sharedSuffix() any {
 	low, lowIsText := s.low.(string)
 	high, highIsText := s.high.(string)
-	if !lowIsText || !highIsText {
+	if !lowIsText || !highIsText || !hasLetter(high) {
 		return s.low
 	}
 	from, to := smallNumber.FindStringSubmatch(low), endsInSuffix.FindStringSubmatch(high)

@@ -22,9 +22,22 @@ var emptyTexts = map[string]bool{
 	"#n/a": true, "not available": true, "not applicable": true, "unknown": true,
 }
 
+// emptyStarts are the bytes that emptyTexts begin with, in either case: few
+// other texts do.
+var emptyStarts = func() (starts [256]bool) {
+	for text := range emptyTexts {
+		starts[text[0]], starts[strings.ToUpper(text)[0]] = true, true
+	}
+	return starts
+}()
+
 func isEmptyText(text string) bool {
 	text = strings.TrimSpace(text)
-	if len(text) <= len("not applicable") && emptyTexts[strings.ToLower(text)] || text == "NaN" { // Nan is a name
+	if text == "" {
+		return true
+	}
+	if emptyStarts[text[0]] &&
+		(len(text) <= len("not applicable") && emptyTexts[strings.ToLower(text)] || text == "NaN") { // Nan is a name
 		return true
 	}
 	return !strings.ContainsFunc(text, func(r rune) bool {
@@ -35,7 +48,10 @@ func isEmptyText(text string) bool {
 // isMasked tells whether the text has its characters replaced by stars or
 // bullets, as previews of unbought values have.
 func isMasked(text string) bool {
-	return strings.Contains(text, "**") || strings.Contains(text, "••") || strings.Contains(text, "*@")
+	if strings.IndexByte(text, '*') >= 0 && (strings.Contains(text, "**") || strings.Contains(text, "*@")) {
+		return true
+	}
+	return strings.Contains(text, "••")
 }
 
 // foldSpace replaces each run of white space by one blank, trims the ends and
@@ -89,7 +105,7 @@ func isBroken(text string) bool { return strings.ContainsRune(text, utf8.RuneErr
 
 func line(text string, titleCase bool) (string, Verdict) {
 	text = foldSpace(withoutEntities(text))
-	if utf8.RuneCountInString(text) > maxLine || isBroken(text) || isRefuse(text) {
+	if len(text) > maxLine && utf8.RuneCountInString(text) > maxLine || isBroken(text) || isRefuse(text) {
 		return "", Wrong
 	}
 	if titleCase && text == strings.ToLower(text) {
