@@ -16,7 +16,7 @@ type Daily struct {
 	// Send hands a message over; its id is the same for every attempt at one
 	// day's digest.
 	Send func(ctx context.Context, id string, body []byte) error
-	// Sent is told of every attempt. It must not wait.
+	// Sent is told of every attempt that a shutdown did not end. It must not wait.
 	Sent func(err error)
 	Log  *slog.Logger
 }
@@ -69,12 +69,14 @@ func (d *Daily) SendDue(ctx context.Context, now time.Time) error {
 			return fmt.Errorf("deadletter: digest: %w", err)
 		}
 		err = d.Send(ctx, digestMark+"-"+day, body)
-		d.Sent(err)
+		if err == nil || ctx.Err() == nil { // a shutdown is no failure
+			d.Sent(err)
+		}
 		if err != nil {
 			return fmt.Errorf("deadletter: digest: %w", err)
 		}
 	}
-	return d.Inbox.Store.SetMark(ctx, digestMark, day)
+	return d.Inbox.Store.SetMark(context.WithoutCancel(ctx), digestMark, day) // what was sent is not sent again
 }
 
 // day is the date whose digest is due.

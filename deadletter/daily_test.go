@@ -68,6 +68,24 @@ func TestDailySendsOneDigestADay(t *testing.T) {
 	}
 }
 
+// TestAShutdownIsNoFailedDigest ends the process while a digest is sent: nobody is
+// told of a failure, and the next process sends it.
+func TestAShutdownIsNoFailedDigest(t *testing.T) {
+	inbox, _ := open(t)
+	bury(t, inbox, "unavailable", "a@lovelace.example")
+	to := &receiver{}
+	due := time.Now().AddDate(0, 0, 2)
+	ctx, end := context.WithCancel(t.Context())
+	daily := to.daily(t, inbox, deadletter.Config{})
+	daily.Send = func(ctx context.Context, _ string, _ []byte) error { end(); return ctx.Err() }
+	if err := daily.SendDue(ctx, due); !errors.Is(err, context.Canceled) || len(to.told) > 0 {
+		t.Errorf("the shutdown is %v, told %v", err, to.told)
+	}
+	if err := to.daily(t, inbox, deadletter.Config{}).SendDue(t.Context(), due.Add(time.Hour)); err != nil || len(to.sent) != 1 {
+		t.Errorf("then sent %v, %v", to.sent, err)
+	}
+}
+
 // TestOneOfManyProcessesSendsTheDigest has all replicas notice at once that it is
 // time.
 func TestOneOfManyProcessesSendsTheDigest(t *testing.T) {
