@@ -42,7 +42,7 @@ func (e *Engine) deliver(ctx context.Context, task Task) error {
 		return e.endDelivery(ctx, d.Delivery, ledger.DeliveryCancelled, enrich.ReasonSuppressed)
 	}
 	failure := sinks.AsError(sink.Deliver(ctx, sinks.Message{ID: d.ID, RecordKey: d.Subject, OperationKey: d.OperationKey,
-		Version: d.Version, Body: d.Payload}))
+		Version: d.Version, Body: d.Payload, Replayed: d.Reopened > 0 && d.Attempts == 0}))
 	if failure == nil {
 		return e.endDelivery(ctx, d.Delivery, ledger.DeliveryDone, "")
 	}

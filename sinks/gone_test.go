@@ -26,6 +26,7 @@ func TestAReceiverThatWasGoneIsTriedAgain(t *testing.T) {
 		asked, status := 0, http.StatusGone
 		w.client.Transport = answers(func() int { asked++; return status })
 		deliver := func() bool { return w.Deliver(t.Context(), Message{ID: "m"}) == nil }
+		replay := func() bool { return w.Deliver(t.Context(), Message{ID: "m", Replayed: true}) == nil }
 		for hour := range 3 {
 			for range 10 {
 				if deliver() || asked != hour+1 {
@@ -34,8 +35,11 @@ func TestAReceiverThatWasGoneIsTriedAgain(t *testing.T) {
 			}
 			time.Sleep(goneFor)
 		}
-		if status = http.StatusOK; !deliver() {
-			t.Error("a receiver that is back gets nothing")
+		if deliver() || replay() || asked != 5 {
+			t.Errorf("asked %d times, want once more for a person's replay", asked)
+		}
+		if status = http.StatusOK; deliver() || !replay() || !deliver() {
+			t.Error("a receiver that a replay finds back gets nothing")
 		}
 	})
 }

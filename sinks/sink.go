@@ -22,6 +22,9 @@ type Message struct {
 	Version int64
 	// Body is JSON.
 	Body []byte
+	// Replayed is true when a person had it delivered again: a receiver that said
+	// it is gone is asked once more.
+	Replayed bool
 }
 
 // Sink takes messages. It is safe for concurrent use.

@@ -127,7 +127,7 @@ func (w *Webhook) Close() error {
 
 // Deliver posts one message. Every attempt is signed anew; the id stays.
 func (w *Webhook) Deliver(ctx context.Context, message Message) error {
-	if time.Now().UnixNano() < w.gone.Load() {
+	if !message.Replayed && time.Now().UnixNano() < w.gone.Load() {
 		return &Error{Class: Gone, Reason: "status_410"}
 	}
 	done, err := w.breaker.Allow()
@@ -136,6 +136,7 @@ func (w *Webhook) Deliver(ctx context.Context, message Message) error {
 	}
 	failure := w.post(ctx, message)
 	if failure == nil {
+		w.gone.Store(0) // a replay may have found it back
 		done(nil)
 		return nil
 	}
