@@ -14,6 +14,7 @@ const (
 	switchInterval    = 500 * time.Millisecond
 	reconcileInterval = 30 * time.Second
 	tidyInterval      = time.Hour
+	wipeInterval      = 10 * time.Second
 
 	// queued is how many jobs of a lane the feeder keeps in the queue. More than
 	// the workers finish between two feedings; few, so that accounts change

@@ -60,11 +60,11 @@ func New(ctx context.Context, config Config, parts Parts) (*Engine, error) {
 	for _, sink := range parts.Sinks {
 		e.sinks[sink.Name()] = sink
 	}
-	e.acceptances = together(e.accepting(parts.Store.Write))
-	e.patientAcceptances = together(e.accepting(parts.Store.MakeWay))
-	e.completions = together(e.completing(parts.Store.Write))
-	e.patientCompletions = together(e.completing(parts.Store.MakeWay))
-	e.deliveries = together(e.endDeliveries)
+	e.acceptances = ledger.Together(e.accepting(parts.Store.Write))
+	e.patientAcceptances = ledger.Together(e.accepting(parts.Store.MakeWay))
+	e.completions = ledger.Together(e.completing(parts.Store.Write))
+	e.patientCompletions = ledger.Together(e.completing(parts.Store.MakeWay))
+	e.deliveries = ledger.Together(e.endDeliveries)
 	queue, err := newQueue(ctx, parts.Store, e.config, map[Kind]Handler{Enrich: e.work, Deliver: e.deliver}, parts.Log)
 	if err != nil {
 		return nil, err
@@ -72,16 +72,6 @@ func New(ctx context.Context, config Config, parts Parts) (*Engine, error) {
 	e.queue = queue
 	return e, nil
 }
-
-// mostTogether is how many leads are written with the same statements.
-const mostTogether = 64
-
-func together[I, O any](do func(context.Context, []I) ([]O, error)) *ledger.Batcher[I, O] {
-	return &ledger.Batcher[I, O]{Do: do, Most: mostTogether}
-}
-
-// writing is ledger.Store's Write or MakeWay.
-type writing func(context.Context, func(context.Context, *sql.Tx) error) error
 
 // Queue is the engine's queue.
 func (e *Engine) Queue() Queue { return e.queue }
@@ -102,6 +92,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.every(background, feedInterval, e.feed)
 	e.every(background, switchInterval, e.obeySwitches)
 	e.every(background, reconcileInterval, e.reconcile)
+	e.every(background, wipeInterval, e.Store.Wipe)
 	e.every(background, tidyInterval, func(ctx context.Context) error { return e.Store.Tidy(ctx, e.config.Keep) })
 	return nil
 }

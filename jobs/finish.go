@@ -118,7 +118,7 @@ type completion struct {
 
 // completing writes the completions of many workers down. Of a lead that another
 // worker took over nothing is written: its job is done.
-func (e *Engine) completing(write writing) func(context.Context, []completion) ([]ledger.Ended, error) {
+func (e *Engine) completing(write ledger.Writing) func(context.Context, []completion) ([]ledger.Ended, error) {
 	return func(ctx context.Context, all []completion) (ended []ledger.Ended, err error) {
 		endings := make([]ledger.Ending, len(all))
 		for i, one := range all {

@@ -93,7 +93,7 @@ func (e *Engine) submitOne(ctx context.Context, account enrich.Account, lead Lea
 }
 
 // accepting accepts what many callers hand in at once, account by account.
-func (e *Engine) accepting(write writing) func(context.Context, []acceptance) ([]Result, error) {
+func (e *Engine) accepting(write ledger.Writing) func(context.Context, []acceptance) ([]Result, error) {
 	return func(ctx context.Context, all []acceptance) ([]Result, error) {
 		results := make([]Result, len(all))
 		of := map[string][]int{}

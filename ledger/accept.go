@@ -23,13 +23,13 @@ func (s *Store) Accept(ctx context.Context, tx *sql.Tx, account string, submissi
 	if len(submissions) > MostAccepted {
 		return nil, fmt.Errorf("ledger: accept: more than %d submissions", MostAccepted)
 	}
-	distinct, at := mergeKeys(submissions)
+	distinct, at := merge(submissions)
 	now := time.Now()
 	receipts, err := s.insertLeads(ctx, tx, account, distinct, now)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: accept: %w", err)
 	}
-	if err := s.widen(ctx, tx, account, distinct, receipts, now); err != nil {
+	if err := s.widen(ctx, tx, account, distinct, receipts); err != nil {
 		return nil, fmt.Errorf("ledger: accept: %w", err)
 	}
 	var events []Event
@@ -46,13 +46,10 @@ func (s *Store) Accept(ctx context.Context, tx *sql.Tx, account string, submissi
 	seen := make([]bool, len(distinct))
 	for i, index := range at {
 		all[i] = receipts[index]
-		if seen[index] { // the first of several with one key brought the lead
+		if seen[index] { // the first of several brought the lead
 			all[i].New, all[i].Widened, all[i].NeedsJob = false, false, false
 		}
 		seen[index] = true
-		if !submissions[i].isOf(distinct[index].Subject, distinct[index].Address) {
-			all[i] = Receipt{Key: submissions[i].Key, Reused: true}
-		}
 	}
 	return all, nil
 }
@@ -63,18 +60,19 @@ func (s Submission) isOf(subject, address string) bool {
 	return s.Subject == subject || s.Address == address
 }
 
-// mergeKeys returns one submission for each key, and for every submission the
-// index of its key's.
-func mergeKeys(submissions []Submission) (distinct []Submission, at []int) {
-	index := make(map[string]int, len(submissions))
+// merge returns one submission for each key and subject, and for every submission
+// the index of its own.
+func merge(submissions []Submission) (distinct []Submission, at []int) {
+	type same struct{ key, subject string }
+	index := make(map[same]int, len(submissions))
 	for _, submission := range submissions {
-		i, known := index[submission.Key]
+		of := same{submission.Key, submission.Subject}
+		i, known := index[of]
 		if !known {
 			i = len(distinct)
-			index[submission.Key] = i
+			index[of] = i
 			distinct = append(distinct, submission)
-		} else if submission.isOf(distinct[i].Subject, distinct[i].Address) &&
-			!distinct[i].Want.Covers(submission.Want) {
+		} else if !distinct[i].Want.Covers(submission.Want) {
 			distinct[i].Want = distinct[i].Want.With(submission.Want)
 		}
 		at = append(at, i)
@@ -101,8 +99,9 @@ func (s *Store) insertLeads(ctx context.Context, tx *sql.Tx, account string, sub
 		ids[i], order[i] = NewID(), i
 		index[ids[i]] = i
 	}
-	// In the order of their keys, so that transactions cannot wait for each other.
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(submissions[a].Key, submissions[b].Key) })
+	// In the order of their keys, so that transactions cannot wait for each other; of
+	// several with one key the first has it.
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(submissions[a].Key, submissions[b].Key) })
 	const columns = 14
 	cells := make([]any, 0, columns*len(submissions))
 	for _, i := range order {
@@ -138,13 +137,15 @@ func (s *Store) insertLeads(ctx context.Context, tx *sql.Tx, account string, sub
 }
 
 // widen completes the receipts of leads that were known.
-func (s *Store) widen(ctx context.Context, tx *sql.Tx, account string, submissions []Submission, receipts []Receipt, now time.Time) error {
+func (s *Store) widen(ctx context.Context, tx *sql.Tx, account string, submissions []Submission, receipts []Receipt) error {
 	var keys []any
-	index := map[string]int{}
+	index := map[string][]int{} // several, when they name different subjects
 	for i, receipt := range receipts {
 		if !receipt.New {
-			keys = append(keys, receipt.Key)
-			index[receipt.Key] = i
+			if index[receipt.Key] == nil {
+				keys = append(keys, receipt.Key)
+			}
+			index[receipt.Key] = append(index[receipt.Key], i)
 		}
 	}
 	if len(keys) == 0 {
@@ -155,34 +156,45 @@ func (s *Store) widen(ctx context.Context, tx *sql.Tx, account string, submissio
 		return err
 	}
 	for _, lead := range known {
-		i := index[lead.Key]
-		if !submissions[i].isOf(lead.Subject, lead.Address) {
-			receipts[i] = Receipt{Key: lead.Key, Reused: true}
-			continue
-		}
-		receipts[i].ID, receipts[i].State, receipts[i].Lane, receipts[i].Revision = lead.ID, lead.State, lead.Lane, lead.Revision
-		if lead.Want.Covers(submissions[i].Want) || lead.State == StateCancelled {
-			continue
-		}
-		want, err := json.Marshal(lead.Want.With(submissions[i].Want))
-		if err != nil {
-			return err
-		}
-		// What is under way finishes first; its end sees the new revision.
-		_, err = tx.ExecContext(ctx, `UPDATE leads SET request = $1, revision = revision + 1 WHERE id = $2`, string(want), lead.ID)
-		if err != nil {
-			return err
-		}
-		receipts[i].Widened = true
-		receipts[i].Revision++
-		if lead.State.Ended() {
-			if err := s.Reopen(ctx, tx, lead.ID, lead.Lane, submissions[i].Deadline); err != nil {
+		for _, i := range index[lead.Key] {
+			if err := s.widenOne(ctx, tx, &lead, submissions[i], &receipts[i]); err != nil {
 				return err
 			}
-			receipts[i].Revision++
-			receipts[i].State, receipts[i].NeedsJob = StateNone, lead.Lane != enrich.Bulk
 		}
 	}
+	return nil
+}
+
+// widenOne completes the receipt of a submission whose lead was known, which it
+// keeps up to date.
+func (s *Store) widenOne(ctx context.Context, tx *sql.Tx, lead *Lead, submission Submission, receipt *Receipt) error {
+	if !submission.isOf(lead.Subject, lead.Address) {
+		*receipt = Receipt{Key: lead.Key, Reused: true}
+		return nil
+	}
+	receipt.ID, receipt.State, receipt.Lane, receipt.Revision = lead.ID, lead.State, lead.Lane, lead.Revision
+	if lead.Want.Covers(submission.Want) || lead.State == StateCancelled {
+		return nil
+	}
+	lead.Want = lead.Want.With(submission.Want)
+	want, err := json.Marshal(lead.Want)
+	if err != nil {
+		return err
+	}
+	// What is under way finishes first; its end sees the new revision.
+	_, err = tx.ExecContext(ctx, `UPDATE leads SET request = $1, revision = revision + 1 WHERE id = $2`, string(want), lead.ID)
+	if err != nil {
+		return err
+	}
+	lead.Revision++
+	if lead.State.Ended() {
+		if err := s.Reopen(ctx, tx, lead.ID, lead.Lane, submission.Deadline); err != nil {
+			return err
+		}
+		lead.Revision++
+		lead.State, receipt.NeedsJob = StateNone, lead.Lane != enrich.Bulk
+	}
+	receipt.Widened, receipt.State, receipt.Revision = true, lead.State, lead.Revision
 	return nil
 }
 
@@ -196,14 +208,6 @@ func (s *Store) Reopen(ctx context.Context, tx *sql.Tx, id string, lane enrich.L
 	result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = '', attempts = 0, queued = $1, lane = $2, deadline_at = $3,
 		revision = revision + 1 WHERE id = $4 AND state NOT IN ('none', 'processing')`, queued, lane, millis(deadline), id)
 	return oneRow(result, err, ErrLive)
-}
-
-// forUpdate locks the selected rows where others could change them.
-func (s *Store) forUpdate() string {
-	if s.sqlite {
-		return ""
-	}
-	return " ORDER BY id FOR UPDATE"
 }
 
 // longestStep is what one lead of an account of weight 1 moves its account's turn

@@ -24,6 +24,14 @@ type Batcher[I, O any] struct {
 	running bool
 }
 
+// mostTogether is how many pieces of work are done with the same statements.
+const mostTogether = 64
+
+// Together returns a Batcher of the usual size.
+func Together[I, O any](do func(context.Context, []I) ([]O, error)) *Batcher[I, O] {
+	return &Batcher[I, O]{Do: do, Most: mostTogether}
+}
+
 // asked is one caller's piece.
 type asked[I, O any] struct {
 	ctx     context.Context

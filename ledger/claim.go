@@ -46,11 +46,9 @@ func (s *Store) Claim(ctx context.Context, id string, lane enrich.Lane, ttl time
 	return lead, nil
 }
 
-type writeFunc func(context.Context, func(context.Context, *sql.Tx) error) error
-
 // claimer claims what is wished for, as far as it can be had; the lead of what
 // cannot is empty.
-func (s *Store) claimer(write writeFunc) func(context.Context, []wish) ([]Lead, error) {
+func (s *Store) claimer(write Writing) func(context.Context, []wish) ([]Lead, error) {
 	return func(ctx context.Context, wishes []wish) (leads []Lead, err error) {
 		err = write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			leads, err = s.claim(ctx, tx, wishes)
@@ -68,7 +66,7 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, wishes []wish) ([]Lead, e
 		ids[i] = wish.id
 		cells = append(cells, wish.id, millis(now.Add(-wish.ttl)), millis(now), s.node)
 	}
-	if err := s.lockLeads(ctx, tx, ids); err != nil {
+	if err := s.hold(ctx, tx, "leads", ids); err != nil {
 		return nil, err
 	}
 	operand, args := s.operand(4, cells)
@@ -95,17 +93,6 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, wishes []wish) ([]Lead, e
 		delete(had, wish.id) // whoever asked first has it
 	}
 	return leads, rows.Err()
-}
-
-// lockLeads locks leads in the order in which everybody does, so that
-// transactions that change several cannot wait for each other. SQLite has one
-// writer.
-func (s *Store) lockLeads(ctx context.Context, tx *sql.Tx, ids []string) error {
-	if s.sqlite || len(ids) < 2 {
-		return nil
-	}
-	_, err := tx.ExecContext(ctx, `SELECT id FROM leads WHERE id = ANY($1) ORDER BY id FOR UPDATE`, ids)
-	return err
 }
 
 // PutBack makes a claimed lead wait again for the reason of the ending, and adds
@@ -144,7 +131,10 @@ const reasonCrashed = "crashed"
 // attempts count: what ends the process must run out of tries.
 func (s *Store) TakeBack(ctx context.Context) (count int64, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = 'crashed', owner = '',
+		if err := s.holdWhere(ctx, tx, "leads", `state = 'processing' AND owner = $1`, s.node); err != nil {
+			return err
+		}
+		result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = 'crashed', owner = '', processing_started_at = 0,
 			fence = fence + 1 WHERE state = 'processing' AND owner = $1`, s.node)
 		if err != nil {
 			return err
@@ -161,7 +151,7 @@ func (s *Store) TakeBack(ctx context.Context) (count int64, err error) {
 // Reset takes a lead from its worker, which writes nothing any more, so that it
 // can be worked again.
 func (s *Store) Reset(ctx context.Context, tx *sql.Tx, id string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = 'reset', owner = '', queued = 1,
+	result, err := tx.ExecContext(ctx, `UPDATE leads SET state = 'none', reason = 'reset', owner = '', processing_started_at = 0, queued = 1,
 		fence = fence + 1, revision = revision + 1 WHERE id = $1 AND state = 'processing'`, id)
 	return oneRow(result, err, ErrTaken)
 }

@@ -45,6 +45,7 @@ func TestConformance(t *testing.T) {
 		"erasure reaches every table":           erasure,
 		"what is pending is counted by sink":    backlogs,
 		"of many who replace a mark one does":   marks,
+		"erasures and deliveries end together":  crossing,
 	}
 	for database, config := range databases {
 		for name, promise := range promises {
@@ -207,6 +208,9 @@ func fences(t *testing.T, store *ledger.Store) {
 	id := accept(t, store, "acme", submission(t, store, ada))[0].ID
 	lost := claim(t, store, id)
 	write(t, store, func(ctx context.Context, tx *sql.Tx) error { return store.Reset(ctx, tx, id) })
+	if got := lead(t, store, id); !got.StartedAt.IsZero() {
+		t.Errorf("nobody works it, since %s", got.StartedAt)
+	}
 	held := claim(t, store, id)
 	write(t, store, func(ctx context.Context, tx *sql.Tx) error {
 		ended, err := store.End(ctx, tx, ledger.Ending{Lead: lost, State: ledger.StateDone})
@@ -233,6 +237,9 @@ func takeBack(t *testing.T, store *ledger.Store) {
 	claim(t, store, id)
 	if count, err := store.TakeBack(t.Context()); err != nil || count != 1 {
 		t.Fatalf("took back %d, %v", count, err)
+	}
+	if got := lead(t, store, id); !got.StartedAt.IsZero() {
+		t.Errorf("nobody works it, since %s", got.StartedAt)
 	}
 	if held := claim(t, store, id); held.Attempts != 2 || !held.Crashed {
 		t.Errorf("after the crash: %+v", held)

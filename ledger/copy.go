@@ -18,11 +18,16 @@ const copyPage = 200
 // ErrNotEmpty is the error of copying into a ledger that has leads.
 var ErrNotEmpty = errors.New("ledger: the ledger to copy into is not empty")
 
-// CopyTo copies everything into an empty ledger of either kind. Nobody else
-// works with either of them meanwhile. The queue is not copied: it is rebuilt
+// CopyTo copies everything into an empty ledger of either kind. ErrInUse: another
+// process has one of them open, and must be stopped. The queue is not copied: it is rebuilt
 // from the ledger when work starts. A copy that failed is begun anew with an
 // empty database.
 func (s *Store) CopyTo(ctx context.Context, to *Store) error {
+	for _, ledger := range []*Store{s, to} {
+		if err := ledger.alone(ctx); err != nil {
+			return fmt.Errorf("ledger: copy: %w", err)
+		}
+	}
 	var leads int64
 	if err := to.reader.QueryRowContext(ctx, `SELECT COUNT(*) FROM leads`).Scan(&leads); err != nil {
 		return fmt.Errorf("ledger: copy: %w", err)
@@ -35,15 +40,37 @@ func (s *Store) CopyTo(ctx context.Context, to *Store) error {
 			return fmt.Errorf("ledger: copy %s: %w", table, err)
 		}
 	}
-	err := to.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE settings SET value = $1 WHERE name = 'subject_secret'`, hexed(s.secret))
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("ledger: copy: %w", err)
+	if err := s.copySettings(ctx, to); err != nil {
+		return fmt.Errorf("ledger: copy settings: %w", err)
 	}
 	to.secret = s.secret
 	return nil
+}
+
+// copySettings copies the secret and the program's marks, over those that the
+// other ledger has.
+func (s *Store) copySettings(ctx context.Context, to *Store) error {
+	rows, err := s.reader.QueryContext(ctx, `SELECT name, value FROM settings`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var cells []any
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return err
+		}
+		cells = append(cells, name, value)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return to.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		operand, args := to.operand(2, cells)
+		_, err := tx.ExecContext(ctx, `INSERT INTO settings (name, value) `+operand+` ON CONFLICT (name) DO UPDATE SET value = excluded.value`, args...)
+		return err
+	})
 }
 
 func (s *Store) copyTable(ctx context.Context, to *Store, table string) error {

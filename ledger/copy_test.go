@@ -35,6 +35,9 @@ func TestCopyMovesEverything(t *testing.T) {
 			from.Charge(ctx, tx, ledger.Charge{Key: "k", Account: "acme", Lead: held.ID, Provider: "v", Charged: enrich.KnownCharge(5), At: time.Now()}),
 			from.Bury(ctx, tx, ledger.DeadLetter{Kind: ledger.DeadLead, Target: held.ID, Lead: held.ID}))
 	})
+	if err := from.SetMark(t.Context(), "digest", "2026-01-31"); err != nil {
+		t.Fatal(err)
+	}
 	postgres := open(t, ledger.Config{PostgreSQL: pgtest.Start(t, pgtest.Fast).Database(t)})
 	back := open(t, ledger.Config{Path: filepath.Join(t.TempDir(), "back.db")})
 	for _, to := range []*ledger.Store{postgres, back} {
@@ -64,4 +67,33 @@ func sorted(text []byte) []string {
 	lines := strings.Split(string(text), "\n")
 	slices.Sort(lines)
 	return lines
+}
+
+// TestNobodyCopiesWhatIsInUse copies beside a process that works with one of the
+// ledgers.
+func TestNobodyCopiesWhatIsInUse(t *testing.T) {
+	cluster := pgtest.Start(t, pgtest.Fast)
+	worked := ledger.Config{PostgreSQL: cluster.Database(t)}
+	one, idle := open(t, worked), open(t, ledger.Config{PostgreSQL: cluster.Database(t)})
+	service, err := ledger.Open(t.Context(), worked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := one.CopyTo(t.Context(), idle); !errors.Is(err, ledger.ErrInUse) {
+		t.Errorf("copied from a ledger in use: %v", err)
+	}
+	if err := idle.CopyTo(t.Context(), one); !errors.Is(err, ledger.ErrInUse) {
+		t.Errorf("copied into a ledger in use: %v", err)
+	}
+	if err := service.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; { // its connections end a moment later
+		if err = one.CopyTo(t.Context(), idle); !errors.Is(err, ledger.ErrInUse) || time.Now().After(deadline) {
+			break
+		}
+	}
+	if err != nil {
+		t.Errorf("nobody else is there: %v", err)
+	}
 }

@@ -40,7 +40,7 @@ func (s *Store) End(ctx context.Context, tx *sql.Tx, endings ...Ending) ([]Ended
 		ids[i] = e.Lead.ID
 		cells = append(cells, e.Lead.ID, e.Lead.Fence, e.State, e.Reason, e.Cost, string(e.Result), now, StateProcessing)
 	}
-	if err := s.lockLeads(ctx, tx, ids); err != nil {
+	if err := s.hold(ctx, tx, "leads", ids); err != nil {
 		return nil, fmt.Errorf("ledger: end: %w", err)
 	}
 	// The state comes as a cell: for a constant PostgreSQL would search the index

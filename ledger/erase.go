@@ -13,10 +13,16 @@ const reasonErased = "erased"
 // EraseSubject removes what is known about a subject from every table: waiting
 // work and deliveries are cancelled, answers and the timeline deleted, personal
 // data emptied. What stays are rows without a name: states, counts, charges.
-// It tells how many leads the subject had.
+// It tells how many leads the subject had. An error beside a number concerns
+// what stays of it in SQLite's log until the next Wipe.
 func (s *Store) EraseSubject(ctx context.Context, subject string) (leads int64, err error) {
 	now := millis(time.Now())
 	err = s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		for _, table := range []string{"leads", "outbox"} {
+			if err := s.holdWhere(ctx, tx, table, `subject = $1`, subject); err != nil {
+				return err
+			}
+		}
 		for _, statement := range []struct {
 			text string
 			args []any
@@ -50,5 +56,6 @@ func (s *Store) EraseSubject(ctx context.Context, subject string) (leads int64, 
 	if err != nil {
 		return 0, fmt.Errorf("ledger: erase: %w", err)
 	}
-	return leads, nil
+	s.unwiped.Store(true)
+	return leads, s.Wipe(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,7 +12,8 @@ import (
 )
 
 // TestAnErasedSubjectIsNotInTheFile looks for what was erased in the bytes of
-// the file, where SQLite leaves rows that were changed or deleted.
+// the file and of its log, where SQLite leaves rows that were changed or deleted,
+// also when somebody read an older state meanwhile.
 func TestAnErasedSubjectIsNotInTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "enrichd.db")
 	store := open(t, ledger.Config{Path: path})
@@ -20,22 +22,35 @@ func TestAnErasedSubjectIsNotInTheFile(t *testing.T) {
 	})
 	receipts := accept(t, store, "acme", sub, submission(t, store, "grace@hopper.example"))
 	end(t, store, claim(t, store, receipts[0].ID), ledger.Ending{State: ledger.StateDone, Result: []byte(`{"email":"` + ada + `"}`)})
-	if _, err := store.EraseSubject(t.Context(), sub.Subject); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.Pool().Exec(`PRAGMA wal_checkpoint(TRUNCATE)`); err != nil { // writes all of the log back
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(path)
+	reading, err := store.ReadOlderState(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{ada, "Ada Lovelace", sub.Key} {
-		if bytes.Contains(file, []byte(text)) {
-			t.Errorf("the file still holds %q", text)
-		}
+	if _, err := store.EraseSubject(t.Context(), sub.Subject); err != nil {
+		t.Fatal(err)
 	}
-	if !bytes.Contains(file, []byte("grace@hopper.example")) {
-		t.Error("the file does not hold who was not erased")
+	held := func() (found []string) {
+		for _, name := range []string{path, path + "-wal"} {
+			file, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{ada, "Ada Lovelace", sub.Key, "grace@hopper.example"} {
+				if bytes.Contains(file, []byte(text)) {
+					found = append(found, text)
+				}
+			}
+		}
+		return found
+	}
+	if len(held()) < 2 {
+		t.Error("what somebody still reads is gone")
+	}
+	reading()
+	if err := store.Wipe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if found := held(); !slices.Equal(found, []string{"grace@hopper.example"}) {
+		t.Errorf("the files hold %q", found)
 	}
 }

@@ -43,8 +43,8 @@ func (s *Store) Feed(ctx context.Context, tx *sql.Tx, lane enrich.Lane, most int
 		skip = ` AND account NOT IN (` + list(3, len(paused)) + `)`
 		args = append(args, anys(paused)...)
 	}
-	rows, err := tx.QueryContext(ctx, `UPDATE leads SET queued = 1 WHERE state = 'none' AND queued = 0 AND id IN (
-		SELECT id FROM leads WHERE lane = $1 AND state = 'none' AND queued = 0`+skip+` ORDER BY turn LIMIT $2) RETURNING id, turn, revision`, args...)
+	rows, err := tx.QueryContext(ctx, `WITH next AS (SELECT id FROM leads WHERE lane = $1 AND state = 'none' AND queued = 0`+skip+`
+		ORDER BY turn LIMIT $2`+s.passingOver()+`) UPDATE leads SET queued = 1 WHERE id IN (SELECT id FROM next) RETURNING id, turn, revision`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: feed: %w", err)
 	}

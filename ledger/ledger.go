@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -89,7 +90,10 @@ type Store struct {
 	reader *sql.DB
 	group  *group   // SQLite only
 	lock   *os.File // SQLite only
-	secret []byte
+	// unwiped is set while the log may hold what was erased; SQLite only.
+	unwiped atomic.Bool
+	client  string // PostgreSQL only: the name of this Store's connections
+	secret  []byte
 	// What workers of all lanes ask for at once; those of the bulk lane make way.
 	claims, patientClaims *Batcher[wish, Lead]
 	answers               *Batcher[answered, struct{}]
@@ -108,10 +112,10 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		return nil, err
 	}
 	store.node = config.Node
-	store.claims = &Batcher[wish, Lead]{Do: store.claimer(store.Write), Most: mostTogether}
-	store.patientClaims = &Batcher[wish, Lead]{Do: store.claimer(store.MakeWay), Most: mostTogether}
-	store.dispatches = &Batcher[string, Dispatch]{Do: store.dispatch, Most: mostTogether}
-	store.answers = &Batcher[answered, struct{}]{Do: store.keepAnswers, Most: mostTogether}
+	store.claims = Together(store.claimer(store.Write))
+	store.patientClaims = Together(store.claimer(store.MakeWay))
+	store.dispatches = Together(store.dispatch)
+	store.answers = Together(store.keepAnswers)
 	if err := errors.Join(store.Exclusively(ctx, store.migrate)); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -146,8 +150,8 @@ func (s *Store) IsSQLite() bool { return s.sqlite }
 // that whoever uses it inside of Write waits for ever.
 func (s *Store) Pool() *sql.DB { return s.writer }
 
-// mostTogether is how many pieces of work are done with the same statements.
-const mostTogether = 64
+// Writing is Write or MakeWay of a Store.
+type Writing func(context.Context, func(context.Context, *sql.Tx) error) error
 
 // Write runs the statements of work in one transaction. When it returns nil
 // they lie on the disk; with an error none of them counts. work is given a

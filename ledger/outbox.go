@@ -181,12 +181,17 @@ type DeliveryEnd struct {
 }
 
 // EndDeliveries ends pending deliveries and tells for each whether it did: not
-// for one that has ended already.
+// for one that has ended already, or that comes twice.
 func (s *Store) EndDeliveries(ctx context.Context, tx *sql.Tx, ends ...DeliveryEnd) (ended []bool, err error) {
 	now := millis(time.Now())
 	var cells []any
-	for _, end := range ends {
+	held := make([]string, len(ends))
+	for i, end := range ends {
+		held[i] = end.Delivery.ID
 		cells = append(cells, end.Delivery.ID, end.State, end.Reason, now, DeliveryPending)
+	}
+	if err := s.hold(ctx, tx, "outbox", held); err != nil {
+		return nil, fmt.Errorf("ledger: end deliveries: %w", err)
 	}
 	operand, args := s.operand(5, cells) // with the state as a cell, as in End
 	ids, err := idsOf(tx.QueryContext(ctx, `UPDATE outbox SET state = e.column2, reason = e.column3, attempts = attempts + 1, ended_at = e.column4
@@ -197,7 +202,9 @@ func (s *Store) EndDeliveries(ctx context.Context, tx *sql.Tx, ends ...DeliveryE
 	ended = make([]bool, len(ends))
 	heads := map[[2]string]int64{}
 	for i, end := range ends {
-		if ended[i] = ids[end.Delivery.ID]; ended[i] && end.State == DeliveryDone {
+		ended[i] = ids[end.Delivery.ID]
+		delete(ids, end.Delivery.ID) // the same one again finds it ended
+		if ended[i] && end.State == DeliveryDone {
 			of := [2]string{end.Delivery.Sink, end.Delivery.Subject}
 			heads[of] = max(heads[of], end.Delivery.Version)
 		}

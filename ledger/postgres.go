@@ -2,27 +2,48 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // setUpLock is the advisory lock under which tables are made.
 const setUpLock = 0x656e7269636864 // "enrichd"
 
 func openPostgres(ctx context.Context, config Config) (*Store, error) {
-	pool, err := sql.Open("pgx", config.PostgreSQL)
+	parsed, err := pgx.ParseConfig(config.PostgreSQL)
 	if err != nil {
 		return nil, errors.New("ledger: postgresql: the connection string cannot be read") // the cause repeats it, password and all
 	}
+	client := clientPrefix + uuid.NewString()
+	parsed.RuntimeParams["application_name"] = client
+	pool := stdlib.OpenDB(*parsed)
 	pool.SetMaxOpenConns(config.Connections)
 	pool.SetMaxIdleConns(config.Connections)
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("ledger: open: %w", err), pool.Close())
 	}
-	return &Store{writer: pool, reader: pool}, nil
+	return &Store{writer: pool, reader: pool, client: client}, nil
+}
+
+// clientPrefix begins the name by which PostgreSQL knows a Store's connections.
+const clientPrefix = "enrichd-"
+
+// alone is ErrInUse when another Store has the ledger open. Of a file none can.
+func (s *Store) alone(ctx context.Context) error {
+	if s.sqlite {
+		return nil
+	}
+	var others bool
+	err := s.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+		AND application_name LIKE $1 AND application_name <> $2)`, clientPrefix+"%", s.client).Scan(&others)
+	if err == nil && others {
+		err = ErrInUse
+	}
+	return err
 }
 
 // Exclusively runs work while no other process does so on this database.

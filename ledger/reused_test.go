@@ -21,6 +21,9 @@ func reusedKey(t *testing.T, store *ledger.Store) {
 	if later := accept(t, store, "acme", keyed("grace@hopper.example")); !later[0].Reused || later[0].ID != "" || later[0].NeedsJob {
 		t.Errorf("later: %+v", later)
 	}
+	if mixed := accept(t, store, "acme", keyed("grace@hopper.example"), keyed(ada)); !mixed[0].Reused || mixed[1].ID != together[0].ID {
+		t.Errorf("another's before the known one's: %+v", mixed)
+	}
 	folded := submission(t, store, ada, func(s *ledger.Submission) { s.Key, s.Subject = "order-7", "another-key-of-hers" })
 	if again := accept(t, store, "acme", keyed(ada), folded); again[0].ID != together[0].ID || again[1].ID != together[0].ID {
 		t.Errorf("again: %+v", again)

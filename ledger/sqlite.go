@@ -15,17 +15,22 @@ import (
 // readers is how many connections read the SQLite file beside its one writer.
 const readers = 4
 
+// busyTimeout is how long a statement waits for another connection's lock, in
+// milliseconds.
+const busyTimeout = "busy_timeout(10000)"
+
 // writing is how the one writer works with the file. How its commits wait for the
 // disk is told in group. What a savepoint would put back stays in memory: in a
 // file of its own it cost a fifth of accepting a batch. Pages are kept, because
 // keys are hashes and touch all of an index, and are written back to the file
 // together, after 16 MiB of the log instead of 4. What is changed or deleted is
-// overwritten, so that nothing of the erased stays in the file.
-var writing = []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "foreign_keys(1)",
+// overwritten, so that nothing of the erased stays in the file; see Wipe.
+var writing = []string{busyTimeout, "journal_mode(WAL)", "synchronous(NORMAL)", "foreign_keys(1)",
 	"temp_store(MEMORY)", "secure_delete(ON)", "cache_size(-32768)", "wal_autocheckpoint(4096)"}
 
-// ErrInUse is the error of a SQLite file that another process works with.
-var ErrInUse = errors.New("ledger: another process uses the file")
+// ErrInUse is the error of a ledger that another process works with, where only
+// one may.
+var ErrInUse = errors.New("ledger: another process uses it")
 
 // ErrNetworkDisk is the error of a SQLite file on a network file system.
 var ErrNetworkDisk = errors.New("ledger: the file lies on a network file system: use a local disk or PostgreSQL")
@@ -52,13 +57,14 @@ func openSQLite(ctx context.Context, config Config) (*Store, error) {
 	if err := store.writer.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("ledger: open: %w", err), store.writer.Close(), lock.Close())
 	}
-	store.reader, err = openFile(sqliteName(config.Path, "ro", "busy_timeout(10000)", "query_only(1)"))
+	store.reader, err = openFile(sqliteName(config.Path, "ro", busyTimeout, "query_only(1)"))
 	if err != nil {
 		return nil, errors.Join(err, store.writer.Close(), lock.Close())
 	}
 	store.reader.SetMaxOpenConns(readers)
 	store.reader.SetMaxIdleConns(readers)
 	store.group = newGroup(store.writer)
+	store.unwiped.Store(true) // the process before may have ended before it wiped
 	return store, nil
 }
 

@@ -1,0 +1,13 @@
+package ledger
+
+import "context"
+
+// ReadOlderState keeps reading the ledger as it is now, until end.
+func (s *Store) ReadOlderState(ctx context.Context) (end func() error, err error) {
+	tx, err := s.reader.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	var leads int
+	return tx.Rollback, tx.QueryRow(`SELECT COUNT(*) FROM leads`).Scan(&leads)
+}
