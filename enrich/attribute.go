@@ -64,6 +64,14 @@ var (
 		return byName
 	}()
 	sorted = slices.Sorted(maps.Keys(specs))
+	// lives are asked for several times for each attribute of an answer.
+	lives = func() map[Attribute]time.Duration {
+		byName := make(map[Attribute]time.Duration, len(contract))
+		for _, spec := range contract {
+			byName[spec.Attribute] = spec.FreshFor
+		}
+		return byName
+	}()
 )
 
 // Attributes returns what the contract says about every attribute, in its

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // looked is what a look-up brought about one subject.
@@ -104,14 +105,16 @@ func (s *Service) compose(q *question) (Answer, error) {
 }
 
 func (s *Service) composeHalf(answer *Answer, q *question, h *half) {
+	recalled := h.found.record.is(h.found.recalled) // all of it, as mostly
 	for attribute, facts := range h.found.record.along(h.wanted) {
-		best := q.best(facts)
+		freshFor := q.config.Freshness.freshFor(attribute)
+		best := q.best(facts, freshFor)
 		if best == nil {
 			answer.Gaps[attribute] = s.gap(q, h, attribute, facts)
 			continue
 		}
-		provenance := Provenance{Fact: best, FreshUntil: best.FetchedAt.Add(q.config.Freshness.freshFor(attribute))}
-		if h.found.recalled.holds(best) {
+		provenance := Provenance{Fact: best, FreshUntil: best.FetchedAt.Add(freshFor)}
+		if recalled || h.found.recalled.holds(best) {
 			provenance.Tier = h.found.tier
 		}
 		answer.Found = append(answer.Found, provenance)
@@ -120,12 +123,26 @@ func (s *Service) composeHalf(answer *Answer, q *question, h *half) {
 
 // best returns the best fact that may answer of those about one attribute: a
 // fresh one, or a stale one if no age was named; nil for none.
-func (q *question) best(facts []Fact) *Fact {
-	fresh := best(facts, func(fact *Fact) bool { return q.config.Freshness.fresh(fact, q.now, q.maxAge) })
+func (q *question) best(facts []Fact, freshFor time.Duration) *Fact {
+	fresh := best(facts, func(fact *Fact) bool { return q.fresh(fact, freshFor, q.now) })
 	if fresh != nil || q.maxAge > 0 {
 		return fresh
 	}
-	return best(facts, func(fact *Fact) bool { return q.config.Freshness.usable(fact, q.now) })
+	return best(facts, q.usable)
+}
+
+// fresh tells whether a value that stays fresh for so long is fresh at a time, and
+// no older than the caller accepts.
+func (q *question) fresh(fact *Fact, freshFor time.Duration, at time.Time) bool {
+	if q.maxAge > 0 {
+		freshFor = min(freshFor, q.maxAge)
+	}
+	return fact.State == StateValue && at.Before(fact.FetchedAt.Add(freshFor))
+}
+
+// usable tells whether a value may answer, a stale one included.
+func (q *question) usable(fact *Fact) bool {
+	return fact.State == StateValue && q.now.Before(q.config.Freshness.keepUntil(fact))
 }
 
 // gap says why an attribute without a usable value is missing.
@@ -133,7 +150,7 @@ func (s *Service) gap(q *question, h *half, attribute Attribute, facts []Fact) G
 	if reason, failed := h.found.failed[attribute]; failed {
 		return Gap{Kind: GapFailed, Reason: reason}
 	}
-	sources := s.sources(q, h.part, attribute)
+	sources := s.sources(q, &h.part, attribute)
 	if len(sources) == 0 {
 		reason := ReasonNoSource
 		if len(s.Finder.Sources(h.account, attribute)) > 0 {

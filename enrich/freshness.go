@@ -66,25 +66,7 @@ func (f Freshness) freshFor(a Attribute) time.Duration {
 	if overridden, ok := f.Attributes[a]; ok {
 		return overridden
 	}
-	return specs[a].FreshFor
-}
-
-// fresh tells whether a value is fresh at a time, for a caller who accepts none
-// older than maxAge (0: as old as the attribute stays fresh).
-func (f Freshness) fresh(fact *Fact, at time.Time, maxAge time.Duration) bool {
-	if fact.State != StateValue {
-		return false
-	}
-	freshFor := f.freshFor(fact.Attribute)
-	if maxAge > 0 {
-		freshFor = min(freshFor, maxAge)
-	}
-	return at.Before(fact.FetchedAt.Add(freshFor))
-}
-
-// usable tells whether a value may answer at a time, a stale one included.
-func (f Freshness) usable(fact *Fact, at time.Time) bool {
-	return fact.State == StateValue && at.Before(f.keepUntil(fact))
+	return lives[a]
 }
 
 // keepUntil is the last moment at which the fact can still be of use.

@@ -16,51 +16,47 @@ func (s *Service) consider(q *question, h *half) {
 	if len(h.wanted) == 0 || q.cache == CacheOnly {
 		return
 	}
-	counts, soon := q.counting(h.found.record), q.soon()
-	needs := s.needs(q, h.part, counts, 0)
+	var needs, ahead []Need
+	counts, soon, stale := q.counting(h.found.record), q.soon(), true
+	for attribute, facts := range counts.along(h.wanted) {
+		need, lacks := s.lacks(q, &h.part, attribute, facts, soon)
+		if !lacks { // nor does it now
+			continue
+		}
+		usable := best(facts, q.usable) != nil
+		if soon > 0 && len(facts) > 0 {
+			now, lacksNow := s.lacks(q, &h.part, attribute, facts, 0)
+			if !lacksNow {
+				if usable { // absences are not asked for ahead
+					ahead = append(ahead, need)
+				}
+				continue
+			}
+			need = now
+		}
+		if needs == nil { // the rest is likely to be missing too
+			needs = make([]Need, 0, len(h.wanted))
+		}
+		needs = append(needs, need)
+		stale = stale && usable
+	}
 	switch {
 	case len(needs) == 0:
-		var ahead []Need
-		if soon > 0 {
-			ahead = q.usable(s.needs(q, h.part, counts, soon), counts) // absences are not asked for ahead
-		}
 		h.settled = len(ahead) == 0
 		s.refreshAhead(q, h.part, ahead, soon)
-	case q.mayBeStale() && len(q.usable(needs, counts)) == len(needs):
+	case q.mayBeStale() && stale:
 		s.refresh(q, h.part, needs, 0)
 	default:
 		h.needs = needs
 	}
 }
 
-// usable lists the needs for which a value may answer, stale or fresh.
-func (q *question) usable(needs []Need, counts Record) (usable []Need) {
-	for _, need := range needs {
-		facts := counts.About(need.Attribute)
-		for i := range facts {
-			if q.config.Freshness.usable(&facts[i], q.now) {
-				usable = append(usable, need)
-				break
-			}
-		}
-	}
-	return usable
-}
-
 // needs lists what must be asked for, given the facts that count: now, or when a
 // share of each attribute's life has gone by.
 func (s *Service) needs(q *question, part part, counts Record, soon float64) (needs []Need) {
-	freshness := &q.config.Freshness
 	for attribute, facts := range counts.along(part.wanted) {
-		at := q.now
-		if soon > 0 {
-			at = at.Add(time.Duration(soon * float64(freshness.freshFor(attribute))))
-		}
-		if best(facts, func(fact *Fact) bool { return freshness.fresh(fact, at, q.maxAge) }) != nil {
-			continue
-		}
-		if need, missing := freshness.need(attribute, facts, s.sources(q, part, attribute), at); missing {
-			if needs == nil { // the rest is likely to be missing too
+		if need, lacks := s.lacks(q, &part, attribute, facts, soon); lacks {
+			if needs == nil { // as above
 				needs = make([]Need, 0, len(part.wanted))
 			}
 			needs = append(needs, need)
@@ -69,9 +65,23 @@ func (s *Service) needs(q *question, part part, counts Record, soon float64) (ne
 	return needs
 }
 
+// lacks tells whether an attribute must be asked for, given the facts about it.
+func (s *Service) lacks(q *question, part *part, attribute Attribute, facts []Fact, soon float64) (Need, bool) {
+	freshFor, at := q.config.Freshness.freshFor(attribute), q.now
+	if soon > 0 {
+		at = at.Add(time.Duration(soon * float64(freshFor)))
+	}
+	for i := range facts {
+		if q.fresh(&facts[i], freshFor, at) {
+			return Need{}, false
+		}
+	}
+	return q.config.Freshness.need(attribute, facts, s.sources(q, part, attribute), at)
+}
+
 // sources lists the providers that may be asked for an attribute. Without being
 // named, an attribute is not bought where it has a price of its own.
-func (s *Service) sources(q *question, part part, attribute Attribute) []string {
+func (s *Service) sources(q *question, part *part, attribute Attribute) []string {
 	if q.named {
 		return s.Finder.Sources(part.account, attribute)
 	}

@@ -106,7 +106,7 @@ func (s *Service) findShadow(ctx context.Context, q *question, part part, needs 
 	}
 	var asked []Need
 	for _, need := range needs {
-		if sources := s.sources(q, part, need.Attribute); len(sources) > 0 {
+		if sources := s.sources(q, &part, need.Attribute); len(sources) > 0 {
 			asked = append(asked, Need{Attribute: need.Attribute, Sources: sources})
 		}
 	}
