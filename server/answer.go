@@ -16,10 +16,15 @@ var outcomes = map[enrich.Completeness]enrichv1.Outcome{
 	enrich.Complete:    enrichv1.Outcome_OUTCOME_COMPLETE,
 }
 
-var tiers = map[enrich.Tier]enrichv1.CacheTier{
-	enrich.NoTier:     enrichv1.CacheTier_CACHE_TIER_UNSPECIFIED,
-	enrich.MemoryTier: enrichv1.CacheTier_CACHE_TIER_MEMORY,
-	enrich.RedisTier:  enrichv1.CacheTier_CACHE_TIER_REDIS,
+func tierOf(tier enrich.Tier) enrichv1.CacheTier {
+	switch tier {
+	case enrich.MemoryTier:
+		return enrichv1.CacheTier_CACHE_TIER_MEMORY
+	case enrich.RedisTier:
+		return enrichv1.CacheTier_CACHE_TIER_REDIS
+	default:
+		return enrichv1.CacheTier_CACHE_TIER_UNSPECIFIED
+	}
 }
 
 var gapKinds = map[enrich.GapKind]enrichv1.Gap_Kind{
@@ -47,7 +52,7 @@ func writeAnswer(answer enrich.Answer) *enrichv1.EnrichResponse {
 			Provider:   found.Fact.Source,
 			FetchedAt:  timestamppb.New(found.Fact.FetchedAt),
 			Confidence: found.Fact.Confidence,
-			Tier:       tiers[found.Tier],
+			Tier:       tierOf(found.Tier),
 			FreshUntil: timestamppb.New(found.FreshUntil),
 		}
 	}

@@ -69,7 +69,7 @@ const (
 )
 
 func appendAnswer(to []byte, answer *enrich.Answer) []byte {
-	const usual, usualFound, usualGap = 512, 128, 64
+	const usual, usualFound, usualGap = 256, 96, 48
 	to = slices.Grow(to, usual+usualFound*len(answer.Found)+usualGap*len(answer.Gaps))
 	to = appendText(to, answerEmail, answer.Address.Reveal())
 	to = appendText(to, answerDomain, answer.Domain.String())
@@ -162,7 +162,7 @@ func appendProvenance(to []byte, found *enrich.Provenance) []byte {
 		to = appendTag(to, provenanceConfidence, protowire.Fixed64Type)
 		to = protowire.AppendFixed64(to, math.Float64bits(found.Fact.Confidence))
 	}
-	to = appendNumber(to, provenanceTier, int64(tiers[found.Tier]))
+	to = appendNumber(to, provenanceTier, int64(tierOf(found.Tier)))
 	to = appendTime(to, provenanceFreshUntil, found.FreshUntil)
 	return shut(shut(to, value), entry)
 }
