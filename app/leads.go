@@ -200,7 +200,7 @@ func (p *parts) halts() (stops []ledger.Switch) {
 			halt.Scope, halt.Name = ledger.ScopeAccount, stop.Name
 			stops = append(stops, halt)
 		case quota.ScopeAll:
-			for _, lane := range leadLanes {
+			for _, lane := range enrich.Lanes {
 				halt.Scope, halt.Name = ledger.ScopeLane, string(lane)
 				stops = append(stops, halt)
 			}

@@ -234,7 +234,7 @@ func (s *stoppable) metrics() string {
 
 // TestWorkIsCounted checks that nothing is left out that is none.
 func TestWorkIsCounted(t *testing.T) {
-	if got := len(countLeads([]ledger.Count{{Lane: "bulk", State: ledger.StateNone, Leads: 3, Oldest: time.Now()}})); got != len(leadLanes)*len(leadStates) {
+	if got := len(countLeads([]ledger.Count{{Lane: "bulk", State: ledger.StateNone, Leads: 3, Oldest: time.Now()}})); got != len(enrich.Lanes)*len(leadStates) {
 		t.Errorf("%d counts", got)
 	}
 	letters := countLetters([]ledger.DeadCount{{Kind: "lead", Reason: "rejected", Provider: "a", Letters: 2}, {Kind: "lead", Reason: "rejected", Provider: "b", Letters: 3}})

@@ -40,11 +40,8 @@ func (l *leads) countOn(ctx context.Context) {
 	}
 }
 
-// leadLanes and leadStates are those that leads are counted by.
-var (
-	leadLanes  = []enrich.Lane{enrich.Interactive, enrich.Standard, enrich.Bulk}
-	leadStates = []ledger.State{ledger.StateNone, ledger.StateProcessing, ledger.StateDone, ledger.StatePartial, ledger.StateNotFound, ledger.StateError, ledger.StateCancelled}
-)
+// leadStates are those that leads are counted by.
+var leadStates = []ledger.State{ledger.StateNone, ledger.StateProcessing, ledger.StateDone, ledger.StatePartial, ledger.StateNotFound, ledger.StateError, ledger.StateCancelled}
 
 // count counts accepted work. Of every lane, state and sink it says how many, if
 // none.
@@ -96,7 +93,7 @@ func countLeads(counts []ledger.Count) (all []telemetry.LeadCount) {
 	for _, count := range counts {
 		known[place{count.Lane, count.State}] = count
 	}
-	for _, lane := range leadLanes {
+	for _, lane := range enrich.Lanes {
 		for _, state := range leadStates {
 			count := known[place{lane, state}]
 			of := telemetry.LeadCount{Lane: lane, State: string(state), Leads: count.Leads}

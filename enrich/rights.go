@@ -20,7 +20,7 @@ func (r *Request) Allowed() error {
 func (r *Request) lane() (Lane, error) {
 	allowed := func(lane Lane) bool { return r.Account.Lanes == nil || slices.Contains(r.Account.Lanes, lane) }
 	if r.Lane == "" {
-		for _, lane := range lanes {
+		for _, lane := range Lanes {
 			if allowed(lane) {
 				return lane, nil
 			}

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// lanes, most urgent first.
-var lanes = []Lane{Interactive, Standard, Bulk}
+// Lanes are all lanes, the most urgent first.
+var Lanes = []Lane{Interactive, Standard, Bulk}
 
 // moreUrgent tells whether the lane is served before another.
-func (l Lane) moreUrgent(than Lane) bool { return slices.Index(lanes, l) < slices.Index(lanes, than) }
+func (l Lane) moreUrgent(than Lane) bool { return slices.Index(Lanes, l) < slices.Index(Lanes, than) }
 
 // Urgency is the lane of a look-up that several callers wait for: that of the
 // most urgent of them. It can only rise. Safe for concurrent use.

@@ -44,7 +44,7 @@ func (e *Engine) every(ctx context.Context, interval time.Duration, work func(co
 // feed puts leads into the queue that wait in the ledger: those of the bulk lane
 // and those of accounts that were paused.
 func (e *Engine) feed(ctx context.Context) error {
-	for _, lane := range []enrich.Lane{enrich.Interactive, enrich.Standard, enrich.Bulk} {
+	for _, lane := range enrich.Lanes {
 		for more := true; more && ctx.Err() == nil; {
 			room, err := e.Store.Room(ctx, lane, queued)
 			if err != nil {

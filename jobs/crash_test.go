@@ -296,7 +296,7 @@ func victim() error {
 		return drained(ctx, store)
 	}
 	broken := make(chan error)
-	for _, lane := range []enrich.Lane{enrich.Interactive, enrich.Standard, enrich.Bulk} {
+	for _, lane := range enrich.Lanes {
 		go func() { broken <- flood(ctx, engine, lane) }()
 	}
 	return <-broken

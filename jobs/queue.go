@@ -10,6 +10,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -28,7 +29,7 @@ const (
 const deliverLane enrich.Lane = "deliver"
 
 // Lanes are the lanes of the queue.
-var Lanes = []enrich.Lane{enrich.Interactive, enrich.Standard, enrich.Bulk, deliverLane}
+var Lanes = append(slices.Clone(enrich.Lanes), deliverLane)
 
 // Job is one entry of the queue. It names its target and holds nothing of it.
 type Job struct {

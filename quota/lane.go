@@ -11,7 +11,7 @@ import (
 const lanes = 3
 
 // laneNames are the lanes in their order.
-var laneNames = [lanes]enrich.Lane{enrich.Interactive, enrich.Standard, enrich.Bulk}
+var laneNames = [lanes]enrich.Lane(enrich.Lanes)
 
 // runs is how many waiters of a lane are served in a row while others wait in a
 // slower lane: an urgent lane goes first, and never shuts the others out.
