@@ -11,8 +11,8 @@ import (
 
 // UnreadableError is a file that cannot be read at all.
 type UnreadableError struct {
-	// Code is "empty", "no_email_column", "no_header", "two_email_columns" or
-	// "line_ends".
+	// Code is "empty", "no_email_column", "no_header", "two_email_columns",
+	// "line_ends" or "utf16_without_mark".
 	Code string
 	// Message says what to do.
 	Message string
@@ -58,6 +58,10 @@ func NewTable(in io.Reader, column string) (*Table, error) {
 			return nil, &UnreadableError{Code: "empty", Message: "the file has no rows"}
 		} else if err != nil {
 			return nil, err
+		}
+		if at := strings.IndexByte(first.text, 0); at >= 0 {
+			return nil, &UnreadableError{Code: "utf16_without_mark", Message: fmt.Sprintf(
+				"line %d has a zero byte at position %d, as UTF-16 has without a byte order mark: save the file as UTF-8, or with the mark", first.number, at+1)}
 		}
 		if strings.TrimSpace(first.text) == "" && !first.long {
 			continue

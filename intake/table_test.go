@@ -47,6 +47,8 @@ func TestTable(t *testing.T) {
 		"no end":               {"email\na@x.example", "", "2:a@x.example"},
 		"byte order mark":      {"\ufeffemail;name\na@x.example;Ada\n", "", "2:a@x.example"},
 		"UTF-16":               {utf16("email\tname\r\na@x.example\tÅda\r\n"), "", "2:a@x.example"},
+		"UTF-16 unmarked":      {utf16("email\r\na@x.example\r\n")[2:], "", "utf16_without_mark"},
+		"UTF-16 other order":   {"\x00e\x00m\x00a\x00i\x00l\x00\n", "", "utf16_without_mark"},
 		"tabs":                 {"E-Mail\tname\na@x.example\tA, B; C\n", "", "2:a@x.example"},
 		"quoted lines":         {"name,email\n\"Ada\nLovelace\",a@x.example\nB,b@x.example\n", "", "2:a@x.example 4:b@x.example"},
 		"quotes in quotes":     {"name,email\n\"Ada \"\"Countess\"\"\",a@x.example\n", "", "2:a@x.example"},
