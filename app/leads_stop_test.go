@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/ledger"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
