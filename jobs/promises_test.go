@@ -1,6 +1,8 @@
 package jobs_test
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"testing"
 	"time"
@@ -114,7 +116,7 @@ func rest(t *testing.T, build func(bool) *world) {
 
 func deliveries(t *testing.T, build func(bool) *world) {
 	w := build(true)
-	w.box.failure = &sinks.Error{Class: sinks.Later, Reason: "status_503", Attempted: true}
+	w.box.fail(&sinks.Error{Class: sinks.Later, Reason: "status_503", Attempted: true})
 	id := w.submit(t, jobs.Lead{Email: ada})[0].Receipt.ID
 	w.ends(t, id)
 	var letters []ledger.DeadLetter
@@ -131,6 +133,20 @@ func deliveries(t *testing.T, build func(bool) *world) {
 	}
 	if _, err := w.store.Delivery(t.Context(), "none"); !errors.Is(err, ledger.ErrUnknown) {
 		t.Error(err)
+	}
+	w.box.fail(nil)
+	err := w.store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		if err := w.store.ReopenDelivery(ctx, tx, letters[0].Target); err != nil {
+			return err
+		}
+		return w.engine.ResubmitDelivery(ctx, tx, letters[0].Target)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the replay is delivered", func() bool { return w.box.count() == 1 })
+	if !w.box.messages[0].Replayed {
+		t.Error("the sink is not told that a person asks for it")
 	}
 }
 
