@@ -41,6 +41,7 @@ func decode(raw []byte, whole string) (any, bool) {
 	defer d.putBack()
 	d.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	d.whole, d.left = whole, maxValues
+	d.verbatim = utf8.ValidString(whole) && strings.IndexByte(whole, '\\') < 0
 	value, err := d.value(0)
 	if err != nil {
 		return nil, false
@@ -53,7 +54,9 @@ func decode(raw []byte, whole string) (any, bool) {
 type decoding struct {
 	*jsontext.Decoder
 	whole string
-	left  int
+	// verbatim is set when all texts mean what stands in the body.
+	verbatim bool
+	left     int
 	// items of the objects and lists that are not closed yet, so that each is
 	// made in its size.
 	items []item
@@ -165,7 +168,7 @@ func (d *decoding) text() (string, error) {
 		return "", err
 	}
 	inside := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
+	if d.verbatim || bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
 		end := int(d.InputOffset()) - 1
 		return d.whole[end-len(inside) : end], nil
 	}
