@@ -98,8 +98,6 @@ func (c *Cache) recallShared(ctx context.Context, asked []asked) {
 // recallBatch recalls several subjects at once, nil for what is not stored or
 // could not be read.
 func (r *remote) recallBatch(ctx context.Context, asked []asked) ([]*entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.patience.recall)
-	defer cancel()
 	found := make([]*entry, len(asked))
 	asOf := make([]moment, len(asked))
 	commands := make([]redis.Cmder, len(asked))

@@ -27,9 +27,7 @@ func (r *remote) remember(ctx context.Context, e *entry) *entry {
 		r.later(e)
 		return e
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.store)
-	defer cancel()
-	stored, err := r.fill(ctx, e)
+	stored, err := r.fill(context.WithoutCancel(ctx), e)
 	if err != nil {
 		r.failed(err)
 		r.later(e)
@@ -74,7 +72,7 @@ func (r *remote) fill(ctx context.Context, e *entry) (*entry, error) {
 // fillAs is fill by the holder of a lease, or with "" by anybody.
 func (r *remote) fillAs(ctx context.Context, e *entry, token string) (*entry, error) {
 	t, expected, erased := e.tag, e.version, int64(0)
-	for range maxTries {
+	for begun, tries := time.Now(), 0; tries < maxTries && time.Since(begun) < r.store; tries++ {
 		if e = r.barriers.apply(e); e == nil {
 			return r.recall(ctx, t), nil
 		}

@@ -245,8 +245,6 @@ func (r *remote) acquirePatiently(ctx context.Context, t tag, token string, last
 }
 
 func (r *remote) acquire(ctx context.Context, t tag, token string, lasts time.Duration, seen int64) (leaseAnswer, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.store)
-	defer cancel()
 	reply, err := leaseScript.Run(ctx, r.writes, []string{r.keys.entry(t), r.keys.lease(t)},
 		token, lasts.Milliseconds(), seen, maxSealed+1).Slice()
 	if err != nil {

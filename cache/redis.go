@@ -142,8 +142,6 @@ func meet(ctx context.Context, client redis.UniversalClient) bool {
 func (r *remote) name() enrich.Tier { return enrich.RedisTier }
 
 func (r *remote) recall(ctx context.Context, t tag) *entry {
-	ctx, cancel := context.WithTimeout(ctx, r.patience.recall)
-	defer cancel()
 	found, err := r.get(ctx, t)
 	if err != nil {
 		r.failed(err)

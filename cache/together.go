@@ -23,13 +23,17 @@ const (
 // goes at once. It is safe for concurrent use.
 type together struct {
 	redis.UniversalClient
-	patience time.Duration // of one pipeline
+	patience time.Duration // of one pipeline, and of who waits for one
 
 	mu        sync.Mutex
 	waiting   []*errand
 	gathering bool // a goroutine is about to send what waits
 	pipelines int  // goroutines that send
 	running   sync.WaitGroup
+	// soon ends with the patience of who came since begun; end ends it sooner.
+	soon  context.Context
+	begun time.Time
+	end   context.CancelFunc
 }
 
 // errand is what somebody waits for: the commands of one request.
@@ -38,8 +42,12 @@ type errand struct {
 	done     chan struct{} // closed when each has its answer
 }
 
-// EvalSha runs a script that the server knows.
+// EvalSha runs a script that the server knows. A probe's goes alone: the others
+// would not pass the breaker with it.
 func (c *together) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
+	if ctx.Value(probing{}) != nil {
+		return c.UniversalClient.EvalSha(ctx, sha1, keys, args...)
+	}
 	words := make([]any, 0, 3+len(keys)+len(args))
 	words = append(words, "evalsha", sha1, len(keys))
 	for _, key := range keys {
@@ -58,15 +66,21 @@ func (c *together) EvalSha(ctx context.Context, sha1 string, keys []string, args
 func (c *together) Close() error {
 	err := c.UniversalClient.Close()
 	c.running.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.end != nil {
+		c.end()
+	}
 	return err
 }
 
-// send waits until each of the commands has its answer, which may be an error.
-// When ctx ends before, the error is ctx's, and the commands belong to the
-// pipeline: they must not be looked at.
+// send waits until each of the commands has its answer, which may be an error, for
+// as long as the client is patient. When that or ctx ends before, the error is the
+// context's, and the commands belong to the pipeline: they must not be looked at.
 func (c *together) send(ctx context.Context, commands ...redis.Cmder) error {
 	e := &errand{commands: commands, done: make(chan struct{})}
 	c.mu.Lock()
+	soon := c.patiently()
 	c.waiting = append(c.waiting, e)
 	leads := c.patient(ctx) && c.claim()
 	if !leads {
@@ -74,14 +88,32 @@ func (c *together) send(ctx context.Context, commands ...redis.Cmder) error {
 	}
 	c.mu.Unlock()
 	if leads {
-		c.lead(ctx)
+		c.lead()
+	}
+	select {
+	case <-e.done:
+		return nil
+	default:
 	}
 	select {
 	case <-e.done:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-soon.Done():
+		return soon.Err()
 	}
+}
+
+// patiently returns a context that ends with the patience of who comes now, or up
+// to a tenth of it sooner: a timer for each would cost as much as a command. The
+// caller holds the lock.
+func (c *together) patiently() context.Context {
+	if now := time.Now(); c.soon == nil || now.Sub(c.begun) > c.patience/10 {
+		c.soon, c.end = context.WithTimeout(context.Background(), c.patience)
+		c.begun = now
+	}
+	return c.soon
 }
 
 // patient tells whether ctx leaves a caller the time of a pipeline, or nearly.
@@ -109,13 +141,9 @@ func (c *together) begin() {
 }
 
 // lead sends what waits from the goroutine of a caller, which spares who comes
-// alone the wake-ups of another. The caller's context ends its own command alone.
-func (c *together) lead(ctx context.Context) {
-	if taken := c.take(); len(taken) == 1 {
-		exchange(ctx, c.UniversalClient, taken)
-	} else {
-		c.exchange(taken)
-	}
+// alone the wake-ups of another.
+func (c *together) lead() {
+	c.exchange(c.take())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pipelines--
@@ -129,8 +157,9 @@ func (c *together) pipeline() {
 	}
 }
 
-// take returns what waits, and what comes along from others who can run now.
-func (c *together) take() []*errand {
+// take returns what waits, with what comes along from others who can run now, and
+// the context of its pipeline.
+func (c *together) take() (context.Context, []*errand) {
 	runtime.Gosched()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +172,7 @@ func (c *together) take() []*errand {
 	c.waiting = c.waiting[n:]
 	c.gathering = false
 	c.begin()
-	return taken
+	return onBehalf(c.patiently(), n), taken
 }
 
 func (c *together) goOn() bool {
@@ -157,20 +186,13 @@ func (c *together) goOn() bool {
 	return true
 }
 
-// exchange sends commands for no longer than the client is patient.
-func (c *together) exchange(errands []*errand) {
-	ctx, cancel := context.WithTimeout(onBehalf(context.Background(), len(errands)), c.patience)
-	defer cancel()
-	exchange(ctx, c.UniversalClient, errands)
-}
-
 // exchange sends commands and waits for their answers. Every command has an answer
 // or an error of its own then.
-func exchange(ctx context.Context, client redis.UniversalClient, errands []*errand) {
+func (c *together) exchange(ctx context.Context, errands []*errand) {
 	if len(errands) == 1 && len(errands[0].commands) == 1 {
-		_ = client.Process(ctx, errands[0].commands[0])
+		_ = c.Process(ctx, errands[0].commands[0])
 	} else {
-		pipe := client.Pipeline()
+		pipe := c.Pipeline()
 		for _, e := range errands {
 			for _, command := range e.commands {
 				_ = pipe.Process(ctx, command) // only queues it
