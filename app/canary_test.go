@@ -13,10 +13,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"go.opentelemetry.io/otel"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/enrichd/enrichd/accounts"
 	"github.com/enrichd/enrichd/cache/redistest"
@@ -36,13 +32,7 @@ const (
 // through failures of vendors and of Redis, with the log at debug and every
 // request traced, and looks for it in whatever the program leaves behind.
 func TestTheCanaryIsHeardNowhere(t *testing.T) {
-	spans := tracetest.NewInMemoryExporter()
-	traces := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
-	otel.SetTracerProvider(traces)
-	t.Cleanup(func() {
-		otel.SetTracerProvider(noop.NewTracerProvider())
-		_ = traces.Shutdown(context.Background())
-	})
+	spans.Reset()
 	vendors, address := startVendors(t)
 	server := redistest.Start(t)
 	folder := t.TempDir()

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -31,7 +34,13 @@ import (
 	"github.com/enrichd/enrichd/server"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// spans are of all tests: a process's tracers keep to the first provider.
+var spans = tracetest.NewInMemoryExporter()
+
+func TestMain(m *testing.M) {
+	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)))
+	goleak.VerifyTestMain(m)
+}
 
 // lockedBuffer is a log that is written while it is read.
 type lockedBuffer struct {
