@@ -22,8 +22,9 @@ import (
 type flights struct {
 	mu     sync.Mutex
 	flying map[string]*flight
-	// running counts goroutines of flights and refreshes; idle, if anybody
-	// waits for it, is closed when there are none.
+	crew   Crew
+	// running counts flights and refreshes; idle, if anybody waits for it, is
+	// closed when there are none.
 	running int
 	idle    chan struct{}
 	closed  bool
@@ -156,10 +157,10 @@ func (f *flights) background(work func()) bool {
 // begin runs work in a goroutine of its own. The caller holds the lock.
 func (f *flights) begin(work func()) {
 	f.running++
-	go func() {
+	f.crew.Go(func() {
 		defer f.end()
 		work()
-	}()
+	})
 }
 
 func (f *flights) end() {
@@ -175,6 +176,7 @@ func (f *flights) end() {
 // close lets nothing begin in the background any more and returns when all that
 // is under way has ended, or ctx has.
 func (f *flights) close(ctx context.Context) error {
+	defer f.crew.Close()
 	f.mu.Lock()
 	f.closed = true
 	if f.running > 0 && f.idle == nil {

@@ -19,6 +19,7 @@ func TestAWaitingCallerLinksToTheFlightItShares(t *testing.T) {
 		first, pilot := spans.Start(ctx, "pilot")
 		second, waiter := spans.Start(ctx, "waiter")
 		var shared flights
+		defer func() { _ = shared.close(ctx) }()
 		look := func(context.Context, *flight) Found { time.Sleep(time.Second); return Found{} }
 		go func() { _, _, _ = shared.join(first, "key", Interactive, look) }()
 		synctest.Wait()

@@ -136,13 +136,15 @@ func newService(t *testing.T, find func(context.Context, Ask) Found) (*Service, 
 		t.Fatal(err)
 	}
 	finder := &finder{sources: []string{"first"}, find: find}
-	return &Service{
+	service := &Service{
 		Normalizer: normalizer,
 		Cache:      &memory{records: map[string]Record{}},
 		Finder:     finder,
 		Config:     Config{}.WithDefaults(),
 		Log:        slog.New(slog.DiscardHandler),
-	}, finder
+	}
+	t.Cleanup(func() { _ = service.Close(context.Background()) })
+	return service, finder
 }
 
 var titleOfJane = Request{Email: "Jane Doe <jane.doe@acme.example>", Wanted: []Attribute{"person.title"}}

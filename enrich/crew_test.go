@@ -1,0 +1,55 @@
+package enrich
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestACrewRunsAllAtOnceAndRestsForAWhile(t *testing.T) {
+	const many = 2 * mostResting
+	synctest.Test(t, func(t *testing.T) {
+		var crew Crew
+		var running atomic.Int32
+		for range 3 { // the later ones by those who rest
+			hold := make(chan struct{})
+			for range many {
+				crew.Go(func() {
+					running.Add(1)
+					defer running.Add(-1)
+					<-hold
+				})
+			}
+			synctest.Wait()
+			if running.Load() != many || crew.resting != 0 {
+				t.Errorf("%d of %d run at once while %d rest", running.Load(), many, crew.resting)
+			}
+			close(hold)
+			synctest.Wait()
+			if running.Load() != 0 || crew.resting != mostResting {
+				t.Errorf("%d run and %d rest, want %d resting", running.Load(), crew.resting, mostResting)
+			}
+		}
+		time.Sleep(2 * longestRest)
+		if synctest.Wait(); crew.resting != 0 {
+			t.Errorf("%d rest for longer than they may", crew.resting)
+		}
+	})
+}
+
+func TestAClosedCrewRunsButDoesNotRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var crew Crew
+		ran := 0
+		crew.Go(func() { ran++ })
+		synctest.Wait()
+		crew.Close()
+		crew.Close()
+		synctest.Wait()
+		crew.Go(func() { ran++ }) // whoever rested would outlive the bubble
+		if synctest.Wait(); ran != 2 {
+			t.Errorf("%d of 2 functions ran", ran)
+		}
+	})
+}
