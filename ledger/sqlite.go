@@ -30,7 +30,7 @@ var writing = []string{busyTimeout, "journal_mode(WAL)", "synchronous(NORMAL)", 
 
 // ErrInUse is the error of a ledger that another process works with, where only
 // one may.
-var ErrInUse = errors.New("ledger: another process uses it")
+var ErrInUse = errors.New("ledger: another process uses it: stop that first")
 
 // ErrNetworkDisk is the error of a SQLite file on a network file system.
 var ErrNetworkDisk = errors.New("ledger: the file lies on a network file system: use a local disk or PostgreSQL")
