@@ -20,7 +20,8 @@ type table struct {
 
 // strategy is a [Plan] with its blanks filled in.
 type strategy struct {
-	routes        []*route // in the listed order
+	routes        []*route                 // in the listed order
+	calls         [len(attributes)][]*call // by the kind of their subject, in that order
 	order         Order
 	minConfidence float64
 	suppliers     map[enrich.Attribute]suppliers
@@ -105,6 +106,11 @@ func (t *table) strategy(plan Plan) *strategy {
 		s.routes = make([]*route, len(plan.Providers))
 		for i, provider := range plan.Providers {
 			s.routes[i] = t.route(provider)
+		}
+	}
+	for _, rt := range s.routes {
+		for _, c := range rt.calls {
+			s.calls[c.kind] = append(s.calls[c.kind], c)
 		}
 	}
 	s.suppliers = suppliersOf(s.routes)

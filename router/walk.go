@@ -64,23 +64,18 @@ func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
 	now := time.Now()
 	deadline, _ := ctx.Deadline()
 	w.deadline = deadline.Add(-min(timeToAnswer, deadline.Sub(now)/10))
-	for _, rt := range w.strategy.routes {
-		barred := ""
-		if r.refusals.has(rt.name, ask.Subject, now) {
-			barred = string(enrich.InvalidInput)
-		}
-		permitted := mayAsk(ask.Account.Providers, rt.name)
-		for _, c := range rt.calls {
-			if c.kind == ask.Subject.Kind() {
-				p := progress{call: c, spent: barred}
-				p.sort(ask, permitted, w.minConfidence)
-				w.progress = append(w.progress, p)
-			}
+	calls := w.strategy.calls[ask.Subject.Kind()]
+	w.progress = make([]progress, len(calls))
+	for i, c := range calls {
+		w.progress[i].call = c
+		if r.refusals.has(c.name, ask.Subject, now) {
+			w.progress[i].spent = string(enrich.InvalidInput)
 		}
 	}
 	for _, need := range ask.Needs {
 		if bit, ok := bitOf(need.Attribute); ok {
 			w.missing = w.missing.with(bit)
+			w.sort(need, bit)
 		}
 	}
 	w.standings = make([]standing, len(w.progress))
@@ -88,17 +83,16 @@ func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
 	return w
 }
 
-// sort puts each need that the call can supply into its set.
-func (p *progress) sort(ask enrich.Ask, permitted bool, minConfidence float64) {
-	for _, need := range ask.Needs {
-		bit, ok := bitOf(need.Attribute)
-		if !ok || !p.call.supplies.has(bit) || !slices.Contains(need.Sources, p.call.name) {
-			continue
-		}
+// sort puts a need into one set of each call that can supply it.
+func (w *walk) sort(need enrich.Need, bit int) {
+	permitted := mayAsk(w.ask.Account.Attributes, need.Attribute)
+	for i := range w.progress {
+		p := &w.progress[i]
 		switch {
-		case !permitted || !mayAsk(ask.Account.Attributes, need.Attribute):
+		case !p.call.supplies.has(bit) || !slices.Contains(need.Sources, p.call.name):
+		case !permitted || !mayAsk(w.ask.Account.Providers, p.call.name):
 			p.denied = p.denied.with(bit)
-		case !p.call.trusted(bit, minConfidence):
+		case !p.call.trusted(bit, w.minConfidence):
 			p.doubtful = p.doubtful.with(bit)
 		default:
 			p.open = p.open.with(bit)
