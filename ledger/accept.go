@@ -118,7 +118,7 @@ func (s *Store) insertLeads(ctx context.Context, tx *sql.Tx, account string, sub
 			millis(now), millis(sub.Deadline), string(want), sub.Address, string(sub.Contact))
 	}
 	operand, args := s.operand(columns, cells)
-	rows, err := tx.QueryContext(ctx, `INSERT INTO leads (id, account, idem_key, subject, company, lane, origin, turn, queued,
+	rows, err := tx.QueryContext(ctx, s.insertNew()+` leads (id, account, idem_key, subject, company, lane, origin, turn, queued,
 		accepted_at, deadline_at, request, email, contact) `+operand+`
 		ON CONFLICT (account, idem_key) DO NOTHING RETURNING id`, args...)
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *Store) Charge(ctx context.Context, tx *sql.Tx, charges ...Charge) error
 		args = append(args, c.Key, c.Account, c.Lead, c.Provider, c.Charged.Micros, known, millis(c.At))
 	}
 	operand, args := s.operand(columns, args)
-	_, err := tx.ExecContext(ctx, `INSERT INTO charges (charge, account, lead, provider, micros, known, charged_at) `+operand+`
+	_, err := tx.ExecContext(ctx, s.insertNew()+` charges (charge, account, lead, provider, micros, known, charged_at) `+operand+`
 		ON CONFLICT (charge) DO NOTHING`, args...)
 	if err != nil {
 		return fmt.Errorf("ledger: charge: %w", err)

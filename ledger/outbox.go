@@ -77,7 +77,7 @@ func (s *Store) Post(ctx context.Context, tx *sql.Tx, deliveries ...Delivery) (f
 		cells = append(cells, d.ID, d.Lead, d.Account, d.Subject, d.Sink, d.OperationKey, d.Version, millis(d.CreatedAt), string(d.Payload))
 	}
 	operand, args := s.operand(columns, cells)
-	ids, err := idsOf(tx.QueryContext(ctx, `INSERT INTO outbox (id, lead, account, subject, sink, operation_key, version, created_at, payload) `+
+	ids, err := idsOf(tx.QueryContext(ctx, s.insertNew()+` outbox (id, lead, account, subject, sink, operation_key, version, created_at, payload) `+
 		operand+` ON CONFLICT (sink, operation_key) DO NOTHING RETURNING id`, args...))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: post: %w", err)

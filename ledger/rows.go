@@ -45,6 +45,16 @@ func columnOf[T any](cells []any, column, columns int, read func(reflect.Value) 
 	return values
 }
 
+// insertNew begins a statement that inserts what is not there yet: it ends in ON
+// CONFLICT DO NOTHING. With OR IGNORE, nothing that it meets can end it halfway, so
+// SQLite does not copy every page that it changes: a fifth of accepting a batch.
+func (s *Store) insertNew() string {
+	if s.sqlite {
+		return "INSERT OR IGNORE INTO"
+	}
+	return "INSERT INTO"
+}
+
 // among writes a condition that a column is one of some texts.
 func (s *Store) among(from int, texts []string) (condition string, args []any) {
 	if s.sqlite {
