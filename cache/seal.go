@@ -85,7 +85,8 @@ func (e *entry) seal() []byte {
 	return sealed
 }
 
-// unseal checks bytes that lay under the key of t and returns the entry.
+// unseal checks bytes that lay under the key of t and returns the entry, which
+// shares them: they are not to be changed any more.
 func unseal(sealed []byte, t tag, now time.Time) (*entry, error) {
 	if len(sealed) < headerSize || string(sealed[:4]) != magic || sealed[6] != kindRecord {
 		return nil, errForeign
@@ -125,7 +126,7 @@ func inflate(body []byte, flags byte, size int) (string, error) {
 		if len(body) != size {
 			return "", errDamaged
 		}
-		return string(body), nil
+		return shared(body), nil
 	}
 	if length, err := s2.DecodedLen(body); err != nil || length != size {
 		return "", errDamaged
@@ -134,9 +135,11 @@ func inflate(body []byte, flags byte, size int) (string, error) {
 	if err != nil {
 		return "", errDamaged
 	}
-	// Nobody else has the bytes.
-	return unsafe.String(unsafe.SliceData(payload), len(payload)), nil
+	return shared(payload), nil
 }
+
+// shared is bytes that are not changed any more as a string.
+func shared(bytes []byte) string { return unsafe.String(unsafe.SliceData(bytes), len(bytes)) }
 
 // checksum covers everything but the version, which scripts set, and itself.
 func checksum(sealed []byte) uint32 {
