@@ -29,7 +29,7 @@ func (e enricher) EnrichAll(ctx context.Context, requests []enrich.Request, each
 }
 
 // Recite answers a request from what was rendered before.
-func (e enricher) Recite(ctx context.Context, request *enrich.Request, form enrich.RenderedForm) enrich.Recital {
+func (e enricher) Recite(ctx context.Context, request enrich.Request, form enrich.RenderedForm) enrich.Recital {
 	recital := e.service.Recite(ctx, request, form)
 	e.metrics.Saved(recital.Saved)
 	return recital

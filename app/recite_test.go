@@ -21,7 +21,7 @@ import (
 // recited answers a request from what was rendered, nil for nothing.
 func (w *world) recited(t *testing.T, request enrich.Request) []byte {
 	t.Helper()
-	recital := w.service.Recite(t.Context(), &request, enrich.RenderedProto)
+	recital := w.service.Recite(t.Context(), request, enrich.RenderedProto)
 	return recital.Sent
 }
 
@@ -29,7 +29,7 @@ func (w *world) recited(t *testing.T, request enrich.Request) []byte {
 func (w *world) learn(t *testing.T, request enrich.Request) {
 	t.Helper()
 	for range 2 {
-		recital := w.service.Recite(t.Context(), &request, enrich.RenderedProto)
+		recital := w.service.Recite(t.Context(), request, enrich.RenderedProto)
 		if answer := w.enrich(t, request); recital.Keeps(&answer) {
 			recital.Keep(t.Context(), &answer, []byte(request.Email))
 		}

@@ -86,7 +86,7 @@ var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 // Recite answers a request from what was rendered when it was asked before, if
 // all that is known is still the same. It refuses nothing: whatever it cannot
 // answer is for Enrich.
-func (s *Service) Recite(ctx context.Context, request *Request, form RenderedForm) Recital {
+func (s *Service) Recite(ctx context.Context, request Request, form RenderedForm) Recital {
 	if s.Renderings == nil || request.Cache != CacheDefault || request.MaxAge != 0 || request.IdempotencyKey != "" || request.Account.Shadow != (Shadow{}) {
 		return Recital{}
 	}
@@ -99,13 +99,13 @@ func (s *Service) Recite(ctx context.Context, request *Request, form RenderedFor
 	rendering, glance, kept := s.Renderings.Rendering(print)
 	of := &rendering.of
 	if !kept || of.config != config || of.email != request.Email || of.domain != request.Domain {
-		return s.rehearse(ctx, request, rendered{config: config, email: request.Email, domain: request.Domain}, print)
+		return s.rehearse(ctx, &request, rendered{config: config, email: request.Email, domain: request.Domain}, print)
 	}
 	if s.reticent(of) {
 		return Recital{}
 	}
 	if !s.Renderings.Holds(ctx, glance) {
-		return s.rehearse(ctx, request, *of, print)
+		return s.rehearse(ctx, &request, *of, print)
 	}
 	if rendering.Audit != nil && s.Auditor != nil {
 		entry := *rendering.Audit

@@ -73,7 +73,7 @@ func (s *Server) answerBatch(ctx context.Context, call *call, message *enrichv1.
 		default:
 			var recital enrich.Recital
 			if message.GetIdempotencyKey() == "" { // else the subjects must be known
-				if response, recital = s.recite(ctx, call, &request); response != nil {
+				if response, recital = s.recite(ctx, call, request); response != nil {
 					b.recited(i, response)
 					continue
 				}

@@ -16,7 +16,7 @@ const notRendered enrich.RenderedForm = 0
 
 // Reciter answers from what was sent before; *enrich.Service is one.
 type Reciter interface {
-	Recite(ctx context.Context, request *enrich.Request, form enrich.RenderedForm) enrich.Recital
+	Recite(ctx context.Context, request enrich.Request, form enrich.RenderedForm) enrich.Recital
 	// MayTell tells whether an answer that was kept under an idempotency key may
 	// be given again, by the address and the domain that it tells of, "" for none.
 	MayTell(address, domain string) bool
@@ -25,7 +25,7 @@ type Reciter interface {
 // noReciter has nothing.
 type noReciter struct{}
 
-func (noReciter) Recite(context.Context, *enrich.Request, enrich.RenderedForm) enrich.Recital {
+func (noReciter) Recite(context.Context, enrich.Request, enrich.RenderedForm) enrich.Recital {
 	return enrich.Recital{}
 }
 
@@ -33,7 +33,7 @@ func (noReciter) MayTell(_, _ string) bool { return true }
 
 // recite answers a question as before, if all is as it was; without an answer,
 // keep is to be told the one that is made.
-func (s *Server) recite(ctx context.Context, call *call, request *enrich.Request) (response *enrichv1.EnrichResponse, recital enrich.Recital) {
+func (s *Server) recite(ctx context.Context, call *call, request enrich.Request) (response *enrichv1.EnrichResponse, recital enrich.Recital) {
 	if call.form == notRendered {
 		return nil, recital
 	}

@@ -43,7 +43,7 @@ func (s *Server) answer(ctx context.Context, call *call, message *enrichv1.Enric
 	if message.GetIdempotencyKey() != "" {
 		return s.answerOnce(ctx, call, message, request)
 	}
-	response, recital := s.recite(ctx, call, &request)
+	response, recital := s.recite(ctx, call, request)
 	if response != nil {
 		return response, string(enrich.MemoryTier), nil
 	}
