@@ -70,10 +70,10 @@ func (s *Service) seekBoth(ctx context.Context, q *question) {
 // has seen land, the record is looked at again; what is still missing starts the
 // next flight.
 func (s *Service) seek(ctx context.Context, q *question, h *half) {
-	part, counts, needs := h.part, q.counting(h.found.record), h.needs
-	if len(needs) == 0 {
+	if len(h.needs) == 0 {
 		return
 	}
+	part, counts, needs := h.part, q.counting(h.found.record), h.needs
 	found, shared := q.landed.about(part.key)
 	for {
 		if shared {
