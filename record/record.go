@@ -5,6 +5,7 @@ package record
 import (
 	"errors"
 	"math"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -46,7 +47,9 @@ var ErrFact = errors.New("record: a fact without a source, with a text that is n
 // Encode returns the stored form of a record; the empty one has none.
 func Encode(record enrich.Record) (string, error) {
 	facts := record.Facts() // sorted by attribute and source
-	var encoded, attribute, fact []byte
+	buffers := spare.Get().(*buffers)
+	defer spare.Put(buffers)
+	encoded, attribute, fact := buffers.encoded[:0], buffers.attribute, buffers.fact
 	var sources []string
 	for i := range facts {
 		f := &facts[i]
@@ -67,8 +70,15 @@ func Encode(record enrich.Record) (string, error) {
 		}
 		encoded = appendBytes(encoded, recordAttributes, attribute)
 	}
+	buffers.encoded, buffers.attribute, buffers.fact = encoded, attribute, fact
 	return string(encoded), nil
 }
+
+// buffers hold a record, one of its attributes and one of its facts while they are
+// encoded. Grown anew for each record, they would take four times its size.
+type buffers struct{ encoded, attribute, fact []byte }
+
+var spare = sync.Pool{New: func() any { return &buffers{} }}
 
 func sourceIndex(sources []string, source string) int {
 	for i, known := range sources {
