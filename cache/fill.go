@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -114,9 +115,10 @@ func (r *remote) fillAs(ctx context.Context, e *entry, token string) (*entry, er
 // tryFill stores the entry if what is stored has the expected version, and
 // nothing was erased after the given time in microseconds.
 func (r *remote) tryFill(ctx context.Context, e *entry, expected uint64, erased int64, token string) (filled, error) {
-	var sealed []byte
+	buffer := sealings.Get().(*[]byte)
+	sealed := (*buffer)[:0]
 	if e.dirty {
-		sealed = e.seal()
+		sealed = e.seal(sealed)
 	}
 	lasts := max(time.Until(e.until).Milliseconds(), 1)
 	reply, err := fillScript.Run(ctx, r.writes,
@@ -125,12 +127,17 @@ func (r *remote) tryFill(ctx context.Context, e *entry, expected uint64, erased 
 	if err != nil {
 		return filled{}, err
 	}
+	*buffer = sealed
+	sealings.Put(buffer) // after an error it may be on its way still
 	answer, now, err := readFilled(reply)
 	if err == nil {
 		r.clock.set(now)
 	}
 	return answer, err
 }
+
+// sealings are spare bytes for sealed entries.
+var sealings = sync.Pool{New: func() any { return new([]byte) }}
 
 // filled is the answer of the fill script.
 type filled struct {

@@ -24,7 +24,7 @@ func TestRedisBytesThatAreNotOurs(t *testing.T) {
 	direct := directly(t, server)
 	fact := titleBy("alpha", now())
 	valid := func(subject tag) []byte {
-		return mustEntry(t, subject, time.Now().Add(time.Hour), fact).seal()
+		return mustEntry(t, subject, time.Now().Add(time.Hour), fact).seal(nil)
 	}
 	for name, test := range map[string]struct {
 		put  func(ctx context.Context, key string, subject tag) error
@@ -52,7 +52,7 @@ func TestRedisBytesThatAreNotOurs(t *testing.T) {
 		"an entry from the future": {func(ctx context.Context, key string, subject tag) error {
 			e := mustEntry(t, subject, time.Now().Add(time.Hour), fact)
 			e.version = uint64(time.Now().Add(48 * time.Hour).UnixMicro())
-			return direct.Set(ctx, key, e.seal(), 0).Err()
+			return direct.Set(ctx, key, e.seal(nil), 0).Err()
 		}, RefusedFuture},
 		"another subject's entry": {func(ctx context.Context, key string, _ tag) error {
 			return direct.Set(ctx, key, valid(newTag()), 0).Err()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"time"
 	"unsafe"
@@ -65,9 +66,10 @@ var (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal returns the entry's form in Redis.
-func (e *entry) seal() []byte {
-	sealed := make([]byte, headerSize, headerSize+len(e.payload))
+// seal returns the entry's form in Redis, in the given bytes if they have room.
+func (e *entry) seal(into []byte) []byte {
+	sealed := slices.Grow(into[:0], headerSize+s2.MaxEncodedLen(len(e.payload)))[:headerSize]
+	clear(sealed)
 	copy(sealed, magic)
 	binary.BigEndian.PutUint16(sealed[4:], schema)
 	sealed[6] = kindRecord
@@ -77,7 +79,8 @@ func (e *entry) seal() []byte {
 	copy(sealed[32:], e.tag[:])
 	if len(e.payload) > compressAbove {
 		sealed[7] |= flagCompressed
-		sealed = append(sealed, s2.Encode(nil, []byte(e.payload))...)
+		payload := unsafe.Slice(unsafe.StringData(e.payload), len(e.payload)) // is only read
+		sealed = sealed[:headerSize+len(s2.Encode(sealed[headerSize:cap(sealed)], payload))]
 	} else {
 		sealed = append(sealed, e.payload...)
 	}

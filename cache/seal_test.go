@@ -21,7 +21,7 @@ func TestSealedEntrySurvives(t *testing.T) {
 			subject := newTag()
 			e := mustEntry(t, subject, now().Add(time.Hour), record.Facts()...)
 			e.version = 77
-			sealed := e.seal()
+			sealed := e.seal(nil)
 			if compressed := sealed[7]&flagCompressed != 0; compressed != (len(e.payload) > compressAbove) {
 				t.Errorf("a payload of %d bytes: compressed is %v", len(e.payload), compressed)
 			}
@@ -39,11 +39,11 @@ func TestSealedEntrySurvives(t *testing.T) {
 
 func TestUnsealRefuses(t *testing.T) {
 	subject := newTag()
-	sealed := mustEntry(t, subject, now().Add(time.Hour), titleBy("alpha", now())).seal()
+	sealed := mustEntry(t, subject, now().Add(time.Hour), titleBy("alpha", now())).seal(nil)
 	change := func(change func(b []byte) []byte) []byte { return change([]byte(string(sealed))) }
 	bomb := func() []byte {
 		e := &entry{tag: subject, until: now().Add(time.Hour), payload: strings.Repeat("x", maxPayload)}
-		sealed := e.seal()
+		sealed := e.seal(nil)
 		body := s2.Encode(nil, make([]byte, 64<<20))
 		sealed = append(sealed[:headerSize], body...)
 		binary.BigEndian.PutUint32(sealed[28:], checksum(sealed))
@@ -62,7 +62,7 @@ func TestUnsealRefuses(t *testing.T) {
 		"one bit of the expiry": {change(func(b []byte) []byte { b[20] ^= 1; return b }), errDamaged},
 		"another kind":          {change(func(b []byte) []byte { b[6]++; return b }), errForeign},
 		"another schema":        {change(func(b []byte) []byte { b[5]++; return b }), errSchema},
-		"another subject":       {mustEntry(t, newTag(), now().Add(time.Hour), titleBy("alpha", now())).seal(), errForeign},
+		"another subject":       {mustEntry(t, newTag(), now().Add(time.Hour), titleBy("alpha", now())).seal(nil), errForeign},
 		"a version to come": {change(func(b []byte) []byte {
 			binary.BigEndian.PutUint64(b[8:], uint64(time.Now().Add(48*time.Hour).UnixMicro()))
 			return b
@@ -89,7 +89,7 @@ func FuzzUnseal(f *testing.F) {
 	subject := tag{1, 2, 3}
 	at := time.UnixMilli(1767225600000)
 	for _, record := range []enrich.Record{enrich.NewRecord(titleBy("alpha", at)), wideRecord(at)} {
-		f.Add(mustEntry(f, subject, at, record.Facts()...).seal())
+		f.Add(mustEntry(f, subject, at, record.Facts()...).seal(nil))
 	}
 	f.Fuzz(func(t *testing.T, sealed []byte) {
 		if len(sealed) >= headerSize {
