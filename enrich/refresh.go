@@ -123,7 +123,7 @@ func (s *Service) refresh(q *question, part part, needs []Need, soon float64) {
 		defer cancel()
 		// Whoever began the flight gets the same facts.
 		found, _, err := s.flights.join(ctx, key, Bulk, func(ctx context.Context, flying *flight) Found {
-			return s.find(ctx, &background, part, needs, soon, flying)
+			return s.find(ctx, &background, &part, needs, soon, flying)
 		})
 		if err != nil || found.Err != nil {
 			pause = q.config.pauseAfter(found.Err)

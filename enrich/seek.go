@@ -86,7 +86,7 @@ func (s *Service) seek(ctx context.Context, q *question, h *half) {
 		}
 		var err error
 		found, shared, err = s.flights.join(ctx, part.key.Reveal(), q.lane, func(ctx context.Context, flying *flight) Found {
-			found := s.find(ctx, q, part, needs, 0, flying)
+			found := s.find(ctx, q, &part, needs, 0, flying)
 			q.landed.add(part.key, found)
 			return found
 		})
@@ -104,14 +104,17 @@ func (s *Service) seek(ctx context.Context, q *question, h *half) {
 // they said before anybody is answered. An erasure meanwhile leaves nothing to
 // remember. What is still fresh is asked for if its remaining life is less than
 // the share soon.
-func (s *Service) find(ctx context.Context, q *question, part part, needs []Need, soon float64, flying *flight) Found {
+func (s *Service) find(ctx context.Context, q *question, part *part, needs []Need, soon float64, flying *flight) Found {
 	if suppressed, err := s.suppressions().Suppressed(part.key); suppressed || err != nil {
 		return Found{Err: stoppedError()}
 	}
 	unmet := func(known Record) []Need { return s.needs(q, part.only(needs), q.counting(known), soon) }
 	known, release := s.Cache.Lease(ctx, part.key, func(known Record) bool { return len(unmet(known)) == 0 })
 	defer release()
-	if needs = unmet(known); len(needs) == 0 {
+	if !known.IsEmpty() {
+		needs = unmet(known)
+	}
+	if len(needs) == 0 {
 		return Found{Recalled: known}
 	}
 	keep := func(record Record) {

@@ -73,14 +73,16 @@ func (s *Service) Comparisons() []Comparison {
 // shadow has the account's shadow plan asked in the background for what its own
 // plan has just been asked for, and compares. What it finds is neither remembered
 // nor answered.
-func (s *Service) shadow(q *question, part part, needs []Need, old Found) {
-	if part.account.Shadow.Plan == "" {
-		return
+func (s *Service) shadow(q *question, part *part, needs []Need, old Found) {
+	if plan := part.account.Shadow.Plan; plan != "" {
+		shadowed := *part
+		shadowed.account.Plan = plan
+		s.beginShadow(q, &shadowed, needs, old)
 	}
-	account := part.account
-	account.Plan = account.Shadow.Plan
-	part.account = account
-	purse, ok := s.shadows.begin(account, time.Now())
+}
+
+func (s *Service) beginShadow(q *question, part *part, needs []Need, old Found) {
+	purse, ok := s.shadows.begin(part.account, time.Now())
 	if !ok {
 		return
 	}
@@ -92,7 +94,7 @@ func (s *Service) shadow(q *question, part part, needs []Need, old Found) {
 			return s.findShadow(ctx, q, part, needs, purse)
 		})
 		for _, need := range needs {
-			s.compared(q, account, need.Attribute, old, found)
+			s.compared(q, part.account, need.Attribute, old, found)
 		}
 	})
 	if !began {
@@ -100,13 +102,13 @@ func (s *Service) shadow(q *question, part part, needs []Need, old Found) {
 	}
 }
 
-func (s *Service) findShadow(ctx context.Context, q *question, part part, needs []Need, purse *Purse) Found {
+func (s *Service) findShadow(ctx context.Context, q *question, part *part, needs []Need, purse *Purse) Found {
 	if suppressed, err := s.suppressions().Suppressed(part.key); suppressed || err != nil {
 		return Found{Err: stoppedError()}
 	}
 	var asked []Need
 	for _, need := range needs {
-		if sources := s.sources(q, &part, need.Attribute); len(sources) > 0 {
+		if sources := s.sources(q, part, need.Attribute); len(sources) > 0 {
 			asked = append(asked, Need{Attribute: need.Attribute, Sources: sources})
 		}
 	}
