@@ -17,6 +17,7 @@ import (
 type request struct {
 	method string
 	path   template
+	fixed  string // the path of all requests, where it has no variables
 	query  objectPart
 	header []namedTemplate
 	json   part
@@ -59,13 +60,9 @@ func (s *Step) Outgoing(scope *Scope, base *url.URL) (Outgoing, error) {
 }
 
 func (r *request) outgoing(scope *Scope, base *url.URL) (Outgoing, url.Values, error) {
-	path := r.path.fill(scope, url.PathEscape)
-	if path == "" && r.path.text != "" {
-		return Outgoing{}, nil, errMissingInput
-	}
-	target, err := url.Parse(strings.TrimSuffix(base.String(), "/") + path)
+	target, err := r.target(scope, base)
 	if err != nil {
-		return Outgoing{}, nil, errMissingInput
+		return Outgoing{}, nil, err
 	}
 	out := Outgoing{Method: r.method, URL: target, Header: http.Header{"Accept": {"application/json"}}}
 	for _, header := range r.header {
@@ -80,6 +77,23 @@ func (r *request) outgoing(scope *Scope, base *url.URL) (Outgoing, url.Values, e
 		}
 	}
 	return out, query, nil
+}
+
+func (r *request) target(scope *Scope, base *url.URL) (*url.URL, error) {
+	if r.fixed != "" && base.RawPath == "" {
+		target := *base
+		target.Path = strings.TrimSuffix(base.Path, "/") + r.fixed
+		return &target, nil
+	}
+	path := r.path.fill(scope, url.PathEscape)
+	if path == "" && r.path.text != "" {
+		return nil, errMissingInput
+	}
+	target, err := url.Parse(strings.TrimSuffix(base.String(), "/") + path)
+	if err != nil {
+		return nil, errMissingInput
+	}
+	return target, nil
 }
 
 // setBody encodes the body, as JSON or as a form.
@@ -155,6 +169,9 @@ func (r *reader) request(node ast.Node) request {
 		r.problem(node, "a request has one body: json or form")
 	case out.method == http.MethodGet && (out.json != nil || out.form != nil):
 		r.problem(node, "a GET request has no body")
+	}
+	if address, err := url.Parse(out.path.text); err == nil && address.String() == address.Path && !strings.Contains(address.Path, "$") {
+		out.fixed = address.Path // no more than a path, and nothing in it is escaped
 	}
 	return out
 }

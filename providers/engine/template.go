@@ -88,10 +88,10 @@ func (t template) variables() []variable {
 // fill puts the values of the variables in. A template of which a variable has
 // no value is "", so that it is left out.
 func (t template) fill(s *Scope, escape func(string) string) string {
-	var filled strings.Builder
+	filled := ""
 	for _, part := range t.parts {
 		if part.name == "" {
-			filled.WriteString(part.literal)
+			filled += part.literal
 			continue
 		}
 		value := part.name.in(s)
@@ -104,7 +104,7 @@ func (t template) fill(s *Scope, escape func(string) string) string {
 		if escape != nil {
 			value = escape(value)
 		}
-		filled.WriteString(value)
+		filled += value
 	}
-	return filled.String()
+	return filled
 }

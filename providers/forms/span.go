@@ -99,7 +99,7 @@ var (
 func (s span) sharedSuffix() any {
 	low, lowIsText := s.low.(string)
 	high, highIsText := s.high.(string)
-	if !lowIsText || !highIsText || !hasLetter(high) {
+	if !lowIsText || !highIsText || !hasLetter(high) || strings.TrimRight(low, "0123456789") == low {
 		return s.low
 	}
 	from, to := smallNumber.FindStringSubmatch(low), endsInSuffix.FindStringSubmatch(high)
