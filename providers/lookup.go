@@ -22,7 +22,7 @@ type progress struct {
 	step      string
 	reference string
 	captured  map[string]string
-	found     []engine.Finding // in the order of what is wanted
+	found     []enrich.Fact // in the order of what is wanted
 	absent    []enrich.Attribute
 	began     time.Time
 	spent     enrich.Micros
@@ -185,14 +185,14 @@ func next(step *engine.Step, at progress, reading engine.Reading) *Step {
 
 // merged joins findings in the order of what is wanted; a later one replaces an
 // earlier.
-func merged(wanted []enrich.Attribute, before, after []engine.Finding) []engine.Finding {
+func merged(wanted []enrich.Attribute, before, after []enrich.Fact) []enrich.Fact {
 	if len(before) == 0 {
 		return after
 	}
-	var joined []engine.Finding
+	var joined []enrich.Fact
 	for _, attribute := range wanted {
-		for _, findings := range [][]engine.Finding{after, before} {
-			if i := slices.IndexFunc(findings, func(f engine.Finding) bool { return f.Attribute == attribute }); i >= 0 {
+		for _, findings := range [][]enrich.Fact{after, before} {
+			if i := slices.IndexFunc(findings, func(f enrich.Fact) bool { return f.Attribute == attribute }); i >= 0 {
 				joined = append(joined, findings[i])
 				break
 			}
@@ -223,20 +223,22 @@ func (p progress) outcome(wanted []enrich.Attribute, call *engine.Call, reading 
 
 // facts states what the look-up brought, in the order of what was wanted. Its
 // price is shared evenly among the values; what remains of the division goes to
-// the first.
+// the first. They take the place of what was found, from the end, so that none is
+// overwritten before it was read.
 func (v *Vendor) facts(query Query, at progress, outcome enrich.Outcome) []enrich.Fact {
-	facts := make([]enrich.Fact, 0, len(query.Wanted))
 	found := at.found
-	for _, attribute := range query.Wanted {
-		fact := enrich.Fact{Attribute: attribute, Source: v.name, FetchedAt: at.began}
-		switch {
-		case len(found) > 0 && found[0].Attribute == attribute:
-			fact.State, fact.Value, fact.Confidence = enrich.StateValue, found[0].Value, found[0].Confidence
-			fact.Price = at.spent / enrich.Micros(len(at.found))
-			if len(found) == len(at.found) {
-				fact.Price += at.spent % enrich.Micros(len(at.found))
+	values := enrich.Micros(len(found))
+	facts := slices.Grow(found, len(query.Wanted)-len(found))[:len(query.Wanted)]
+	next := len(facts)
+	for _, attribute := range slices.Backward(query.Wanted) {
+		fact := enrich.Fact{Attribute: attribute}
+		switch last := len(found) - 1; {
+		case last >= 0 && found[last].Attribute == attribute:
+			fact, found = found[last], found[:last]
+			fact.Price = at.spent / values
+			if last == 0 {
+				fact.Price += at.spent % values
 			}
-			found = found[1:]
 		case outcome == enrich.Suppressed && attribute.Kind() == query.Subject.Kind():
 			fact.State = enrich.StateSuppressed
 		case outcome.Authoritative() && slices.Contains(at.absent, attribute):
@@ -244,9 +246,11 @@ func (v *Vendor) facts(query Query, at progress, outcome enrich.Outcome) []enric
 		default:
 			continue
 		}
-		facts = append(facts, fact)
+		fact.Source, fact.FetchedAt = v.name, at.began
+		next--
+		facts[next] = fact
 	}
-	return facts
+	return facts[next:]
 }
 
 // failed is the reply when there was no answer to read.

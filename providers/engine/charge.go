@@ -38,7 +38,7 @@ func finished(outcome enrich.Outcome) bool { return outcome.Authoritative() }
 
 // of returns what an answer cost, in credits, and false when only the answer
 // could have told and does not.
-func (c *charge) of(a *Answer, s *Scope, outcome enrich.Outcome, goesOn bool, found []Finding) (float64, bool) {
+func (c *charge) of(a *Answer, s *Scope, outcome enrich.Outcome, goesOn bool, found []enrich.Fact) (float64, bool) {
 	if goesOn {
 		if c.next == 0 {
 			return 0, true
@@ -64,8 +64,10 @@ func (c *charge) of(a *Answer, s *Scope, outcome enrich.Outcome, goesOn bool, fo
 	if outcome == enrich.Partial && !listed {
 		credits = c.by[enrich.Hit]
 	}
-	for _, finding := range found {
-		credits += c.attributes[finding.Attribute]
+	if len(c.attributes) > 0 {
+		for i := range found {
+			credits += c.attributes[found[i].Attribute]
+		}
 	}
 	return max(credits, c.minimum), true
 }

@@ -42,25 +42,25 @@ const (
 	missingIsUnknown missing = "unknown"
 )
 
-// Finding is a value that an answer brought.
-type Finding struct {
-	Attribute  enrich.Attribute
-	Value      enrich.Value
-	Confidence float64
-}
-
 // finding is what a mapping made of a record.
 type finding struct {
-	Finding
-	state state
+	attribute  enrich.Attribute
+	value      enrich.Value
+	confidence float64
+	state      state
 	// drift tells that the field of the attribute named changed; "" if none.
 	drift enrich.Attribute
+}
+
+// fact states a finding that is present.
+func (f *finding) fact() enrich.Fact {
+	return enrich.Fact{Attribute: f.attribute, State: enrich.StateValue, Value: f.value, Confidence: f.confidence}
 }
 
 // note notes a drift of the finding's own field.
 func (f *finding) note(drift bool) {
 	if drift {
-		f.drift = f.Attribute
+		f.drift = f.attribute
 	}
 }
 
@@ -86,7 +86,7 @@ type mapper struct {
 
 // find maps one attribute.
 func (m *mapper) find(mapping *mapping) finding {
-	result := finding{Finding: Finding{Attribute: mapping.spec.Attribute}, state: absent}
+	result := finding{attribute: mapping.spec.Attribute, state: absent}
 	sent := false
 	fallback := missingIsAbsent
 	for i := range mapping.sources {
@@ -99,8 +99,8 @@ func (m *mapper) find(mapping *mapping) finding {
 		sent = sent || isSent
 		switch verdict {
 		case forms.OK:
-			result.Value, result.state = value, present
-			result.Confidence = m.confidence(source)
+			result.value, result.state = value, present
+			result.confidence = m.confidence(source)
 			return result
 		case forms.Wrong, forms.Masked:
 			result.state = unknown
@@ -217,7 +217,7 @@ func (m *mapper) country(kind enrich.SubjectKind) string {
 	}
 	country := ""
 	if mapping := m.step.mapping(countryOf[kind]); mapping != nil {
-		country = m.find(mapping).Value.Text()
+		country = m.find(mapping).value.Text()
 	}
 	if m.countries == nil {
 		m.countries = map[enrich.SubjectKind]string{}
@@ -262,9 +262,9 @@ func (m *mapper) attribute(a enrich.Attribute) (result finding, supplied bool) {
 // asRange turns what is known of the number of employees into what is known of
 // their range.
 func (f finding) asRange() finding {
-	f.Attribute = employeeRange
+	f.attribute = employeeRange
 	if f.state == present {
-		f.Value = forms.EmployeeRange(f.Value.Number())
+		f.value = forms.EmployeeRange(f.value.Number())
 	}
 	return f
 }

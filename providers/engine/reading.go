@@ -14,9 +14,10 @@ type Reading struct {
 	Outcome enrich.Outcome
 	// Rule that decided.
 	Rule *Rule
-	// Found values of wanted attributes, and the wanted attributes that the
-	// vendor has finished with and has not.
-	Found  []Finding
+	// Found values of wanted attributes, in their order and without source,
+	// time and price, and the wanted attributes that the vendor has finished
+	// with and has not.
+	Found  []enrich.Fact
 	Absent []enrich.Attribute
 	// Drift names mapped attributes whose field vanished or changed.
 	Drift []enrich.Attribute
@@ -111,10 +112,10 @@ func (s *Step) decide(a *Answer, scope *Scope) *Rule {
 // answerable are the wanted attributes about the call's own subject that the
 // call maps, without those found. What a person's answer lacks about a company
 // proves nothing.
-func (s *Step) answerable(wanted []enrich.Attribute, found []Finding) []enrich.Attribute {
+func (s *Step) answerable(wanted []enrich.Attribute, found []enrich.Fact) []enrich.Attribute {
 	var answerable []enrich.Attribute
 	for _, attribute := range wanted {
-		isFound := slices.ContainsFunc(found, func(f Finding) bool { return f.Attribute == attribute })
+		isFound := slices.ContainsFunc(found, func(f enrich.Fact) bool { return f.Attribute == attribute })
 		if !isFound && attribute.Kind() == s.call.Kind && s.call.CanSupply(attribute) {
 			answerable = append(answerable, attribute)
 		}
@@ -124,7 +125,7 @@ func (s *Step) answerable(wanted []enrich.Attribute, found []Finding) []enrich.A
 
 // fill maps every wanted attribute and makes a hit that lacks one partial.
 func (m *mapper) fill(reading *Reading) {
-	reading.Found = make([]Finding, 0, len(m.scope.Wanted))
+	reading.Found = make([]enrich.Fact, 0, len(m.scope.Wanted))
 	for _, attribute := range m.scope.Wanted {
 		result, supplied := m.attribute(attribute)
 		if !supplied {
@@ -135,7 +136,7 @@ func (m *mapper) fill(reading *Reading) {
 		}
 		switch {
 		case result.state == present:
-			reading.Found = append(reading.Found, result.Finding)
+			reading.Found = append(reading.Found, result.fact())
 			continue
 		case result.state == absent && attribute.Kind() == m.step.call.Kind:
 			reading.Absent = append(reading.Absent, attribute)
