@@ -61,6 +61,11 @@ type conversation struct {
 	cancel  context.CancelFunc
 }
 
+// heardAhead is how many questions are received before the first of them is looked
+// at: to go to and fro between two goroutines for each is a twentieth of a memory
+// hit.
+const heardAhead = 16
+
 // askAgain is how soon a question that waits for its account's rate looks whether
 // the account, or its rate, is still the same.
 const askAgain = time.Second
@@ -93,7 +98,7 @@ func (s *Server) converse(ctx context.Context, call *call, shown credential, str
 	defer cancel()
 	c := &conversation{
 		server: s, call: call, shown: shown, stream: stream, cancel: cancel,
-		asked: make(chan question), room: make(chan struct{}, s.config.StreamWidth), heard: make(chan heard),
+		asked: make(chan question), room: make(chan struct{}, s.config.StreamWidth), heard: make(chan heard, heardAhead),
 	}
 	go c.listen(ctx)
 	err := c.answerAll(ctx)
@@ -137,31 +142,33 @@ func (c *conversation) answerAll(ctx context.Context) (err error) {
 		case next.err != nil && !goesOn(next.err):
 			return next.err
 		}
-		asked := *c.call
-		if asked.caller, err = c.wait(ctx, number); err != nil {
+		question := question{heard: next, number: number}
+		if question.caller, err = c.wait(ctx, number); err != nil {
 			return err
 		}
-		question := question{heard: next, call: &asked, number: number}
 		select {
 		case c.asked <- question:
 		default: // everybody is busy, and there are fewer than there is room for
-			c.answering.Go(func() { c.answerEach(ctx, question) })
+			first := question // which alone moves to the heap
+			c.answering.Go(func() { c.answerEach(ctx, first) })
 		}
 	}
 }
 
-// question is one of a stream, and the call of whoever asks it.
+// question is one of a stream, and who asks it.
 type question struct {
 	heard
-	call   *call
+	caller Caller
 	number int
 }
 
 // answerEach answers a question, and others after it until the stream ends. To
 // grow the stack of a new goroutine for each is a seventh of a memory hit.
 func (c *conversation) answerEach(ctx context.Context, next question) {
+	asked := *c.call
 	for more := true; more; next, more = <-c.asked {
-		result := c.answer(ctx, next.call, next.heard, next.number)
+		asked.caller = next.caller
+		result := c.answer(ctx, &asked, next.heard, next.number)
 		<-c.server.asking
 		c.send(next.question.GetCorrelationId(), result)
 		<-c.room
