@@ -53,7 +53,11 @@ func (l limit) state(a *Answer, s *Scope) (enrich.LimitState, bool) {
 // number reads a header as a whole number; a negative one means that the
 // vendor does not know.
 func (h limitHeaders) number(a *Answer, header string) (int64, bool) {
-	number, ok := decimal(h.entry(a, header))
+	text := h.entry(a, header)
+	if text == "" {
+		return 0, false
+	}
+	number, ok := decimal(text)
 	if !ok || !number.IsInt() || !number.Num().IsInt64() || number.Sign() < 0 {
 		return 0, false
 	}

@@ -140,6 +140,9 @@ func plainTexts(value any) []string {
 
 // fieldsFor returns the vendor's names of the wanted attributes.
 func (c *Call) fieldsFor(s *Scope) []string {
+	if len(c.fields) == 0 {
+		return nil
+	}
 	var names []string
 	for _, attribute := range s.Wanted {
 		for _, name := range c.fields[attribute] {
