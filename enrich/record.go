@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"sort"
-	"unsafe"
 )
 
 // Record is all facts about one subject: for each attribute at most one fact
@@ -136,7 +135,7 @@ func comparePlace(a, b *Fact) int {
 
 // is tells whether both are one and the same, without looking at the facts.
 func (r Record) is(other Record) bool {
-	return len(r.facts) == len(other.facts) && unsafe.SliceData(r.facts) == unsafe.SliceData(other.facts)
+	return len(r.facts) == len(other.facts) && (len(r.facts) == 0 || &r.facts[0] == &other.facts[0])
 }
 
 // holds tells whether the fact is in the record.

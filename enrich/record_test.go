@@ -68,6 +68,25 @@ func TestBestDoesNotDependOnOrder(t *testing.T) {
 	}
 }
 
+func TestAlongGivesWhatAboutDoes(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	all := []Attribute{"company.name", "company.technologies", "person.city", "person.region", "person.title"}
+	for range 2000 {
+		record := NewRecord(someFacts(random, random.IntN(12))...)
+		wanted := slices.DeleteFunc(slices.Clone(all), func(Attribute) bool { return random.IntN(3) == 0 })
+		var walked []Attribute
+		for attribute, facts := range record.along(wanted) {
+			walked = append(walked, attribute)
+			if about := record.About(attribute); !equalRecords(Record{facts}, Record{about}) {
+				t.Fatalf("along %v gives %v about %s, want %v", wanted, facts, attribute, about)
+			}
+		}
+		if !slices.Equal(walked, wanted) {
+			t.Fatalf("along %v goes %v", wanted, walked)
+		}
+	}
+}
+
 func TestAboutAndKeep(t *testing.T) {
 	record := NewRecord(
 		Fact{Attribute: "person.title", State: StateValue, Value: TextValue("x"), Source: "b", Price: 2},

@@ -5,9 +5,11 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -201,5 +203,20 @@ func TestDecodeRefuses(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// TestNumbersAreProtocolBuffers holds the reading of numbers against protowire's.
+func TestNumbersAreProtocolBuffers(t *testing.T) {
+	texts := []string{"", "\x80", strings.Repeat("\xff", 9) + "\x01", strings.Repeat("\xff", 9) + "\x02", strings.Repeat("\x80", 10) + "\x00", "\x80\x00"}
+	for shift := range 64 {
+		texts = append(texts, string(protowire.AppendVarint(nil, 1<<shift)), string(protowire.AppendVarint(nil, 1<<shift-1)))
+	}
+	for _, text := range texts {
+		want, size := protowire.ConsumeVarint([]byte(text))
+		in := wire{from: text}
+		if got := in.varint(); in.bad != (size < 0) || size >= 0 && (got != want || in.at != size) {
+			t.Errorf("%x is %d in %d bytes (bad: %t), want %d in %d", text, got, in.at, in.bad, want, size)
+		}
 	}
 }
