@@ -63,7 +63,7 @@ func (v *Vendor) exchange(ctx context.Context, out engine.Outgoing) (response, *
 	if v.config.TraceContext {
 		carryTrace(ctx, request.Header)
 	}
-	answer, err := v.client.Do(request)
+	answer, err := v.roundTrip(request)
 	if err != nil {
 		return response{}, failureOf(ctx, err)
 	}

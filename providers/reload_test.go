@@ -57,8 +57,8 @@ func TestReloadKeepsWhatHasNotChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			was, is := before.Vendor("tested"), after.Vendor("tested")
-			if (was == is) != test.vendor || (was.client == is.client) != test.conn {
-				t.Errorf("the vendor stays: %v, its connections: %v", was == is, was.client == is.client)
+			if (was == is) != test.vendor || (was.transport == is.transport) != test.conn {
+				t.Errorf("the vendor stays: %v, its connections: %v", was == is, was.transport == is.transport)
 			}
 			if stays := before.Vendor("other") == after.Vendor("other"); stays != test.other {
 				t.Errorf("the other one stays: %v", stays)

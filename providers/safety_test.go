@@ -113,6 +113,50 @@ func TestRedirectsStayWithinTheHost(t *testing.T) {
 	if len(other.calls()) > 0 {
 		t.Error("another host was asked")
 	}
+	if calls := fake.calls(); len(calls) != 2+1+1+maxRedirects {
+		t.Errorf("%d calls", len(calls))
+	}
+	for _, call := range fake.calls() {
+		if call.request.Referer() != "" {
+			t.Error("where a redirect came from is told")
+		}
+	}
+}
+
+func TestWhichRedirectsAreFollowed(t *testing.T) {
+	const host = "https://api.acme.example"
+	for _, test := range []struct {
+		method           string
+		length           int64
+		status           int
+		location, target string
+	}{
+		{"GET", 0, 301, "/b", host + "/b"},
+		{"GET", 0, 302, host + "/b?c=d", host + "/b?c=d"},
+		{"GET", 0, 303, "b", host + "/b"},
+		{"GET", 0, 307, "/b", host + "/b"},
+		{"POST", 0, 308, "/b", host + "/b"},
+		{"POST", 0, 303, "/b", ""},
+		{"POST", 2, 302, "/b", ""},
+		{"POST", 2, 307, "/b", ""},
+		{"GET", 0, 302, "", ""},
+		{"GET", 0, 302, "://", ""},
+		{"GET", 0, 302, "http://api.acme.example/b", ""},
+		{"GET", 0, 302, "https://acme.example/b", ""},
+		{"GET", 0, 300, "/b", ""},
+		{"GET", 0, 200, "/b", ""},
+	} {
+		request := httptest.NewRequest(test.method, host+"/a", nil)
+		request.ContentLength = test.length
+		answer := &http.Response{StatusCode: test.status, Request: request, Header: http.Header{"Location": {test.location}}}
+		target := ""
+		if followed := redirectOf(request, answer); followed != nil {
+			target = followed.String()
+		}
+		if target != test.target {
+			t.Errorf("%+v: %q", test, target)
+		}
+	}
 }
 
 func TestTheEnvironmentsProxyIsIgnored(t *testing.T) {
@@ -142,7 +186,7 @@ func TestTheEnvironmentsProxyIsIgnored(t *testing.T) {
 func TestPrivateAddressesAreRefused(t *testing.T) {
 	fake := newFake(t, answerWith(200, anna))
 	vendor := vendorAt(t, fake.URL, plain)
-	vendor.client = newClient(nil, nil, false)
+	vendor.transport = newTransport(nil, nil, false)
 	for _, host := range []string{"127.0.0.1", "localhost"} {
 		base := *vendor.base
 		base.Host = strings.Replace(base.Host, "127.0.0.1", host, 1)

@@ -63,7 +63,7 @@ func (s *Set) Reload(config Config) (*Set, error) {
 	return next, nil
 }
 
-// connected returns the vendor with a client, or that of s if nothing about it
+// connected returns the vendor with a transport, or that of s if nothing about it
 // has changed.
 func (s *Set) connected(vendor *Vendor, proxy *url.URL) *Vendor {
 	way := way{allowPrivate: vendor.config.AllowPrivate}
@@ -73,11 +73,11 @@ func (s *Set) connected(vendor *Vendor, proxy *url.URL) *Vendor {
 	before := s.Vendor(vendor.name)
 	switch {
 	case before == nil || before.way != way:
-		vendor.client = newClient(s.options.Dial, proxy, way.allowPrivate)
+		vendor.transport = newTransport(s.options.Dial, proxy, way.allowPrivate)
 	case before.definition.Same(vendor.definition) && reflect.DeepEqual(before.config, vendor.config):
 		return before
 	default:
-		vendor.client = before.client
+		vendor.transport = before.transport
 	}
 	vendor.way = way
 	return vendor
@@ -87,7 +87,7 @@ func (s *Set) connected(vendor *Vendor, proxy *url.URL) *Vendor {
 // on; their connections are closed when they have ended.
 func (s *Set) Retire(next *Set) {
 	for _, vendor := range s.vendors {
-		if same := next.Vendor(vendor.name); same == nil || same.client != vendor.client {
+		if same := next.Vendor(vendor.name); same == nil || same.transport != vendor.transport {
 			vendor.close()
 		}
 	}
@@ -105,7 +105,7 @@ func proxyURL(text string) (*url.URL, error) {
 }
 
 // vendor builds one provider, reporting everything that is wrong with it.
-// It has no client yet.
+// It has no transport yet.
 func (c ProviderConfig) vendor(library Library) (*Vendor, error) {
 	if c.Definition == "" {
 		return nil, errors.New("definition: is missing")

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -25,10 +26,10 @@ const (
 // errPrivateAddress means that a vendor's name led into a private network.
 var errPrivateAddress = errors.New("the vendor's host has a private network address, which allow_private must allow")
 
-// newClient makes the HTTP client of one provider. It speaks HTTP/1.1 only:
+// newTransport makes the connections of one provider. It speaks HTTP/1.1 only:
 // calls are few and bounded by quotas, and a connection of its own for each
 // keeps one vendor's stalled stream from holding up the others.
-func newClient(dial Dial, proxy *url.URL, allowPrivate bool) *http.Client {
+func newTransport(dial Dial, proxy *url.URL, allowPrivate bool) *http.Transport {
 	if dial == nil {
 		dial = guardedDial(allowPrivate || proxy != nil)
 	}
@@ -44,7 +45,7 @@ func newClient(dial Dial, proxy *url.URL, allowPrivate bool) *http.Client {
 	if proxy != nil {
 		transport.Proxy = http.ProxyURL(proxy)
 	}
-	return &http.Client{Transport: transport, CheckRedirect: checkRedirect}
+	return transport
 }
 
 // dialError means that no connection was made, so nothing was sent.
@@ -63,14 +64,48 @@ func named(dial Dial) Dial {
 	}
 }
 
-// checkRedirect follows a redirect within the same host only, so that no other
-// one ever sees credentials or addresses. Any other is left as the answer.
-func checkRedirect(next *http.Request, before []*http.Request) error {
-	first := before[0]
-	if len(before) > maxRedirects || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host || next.Method != first.Method {
-		return http.ErrUseLastResponse
+// roundTrip sends a request and follows redirects within the same host only, so
+// that no other one ever sees credentials or addresses. Any other is left as the
+// answer. An http.Client would copy the headers of every request for that: six
+// objects and 600 bytes.
+func (v *Vendor) roundTrip(request *http.Request) (*http.Response, error) {
+	for hops := 0; ; hops++ {
+		answer, err := v.transport.RoundTrip(request)
+		if err != nil || hops == maxRedirects {
+			return answer, err
+		}
+		target := redirectOf(request, answer)
+		if target == nil {
+			return answer, nil
+		}
+		const most = 2 << 10 // bytes: a longer body costs more than a connection
+		_, _ = io.CopyN(io.Discard, answer.Body, most)
+		_ = answer.Body.Close() // nothing in it is of use
+		next := *request
+		next.URL = target
+		request = &next
 	}
-	return nil
+}
+
+// redirectOf is where an answer leads, nil if it may not be followed.
+func redirectOf(request *http.Request, answer *http.Response) *url.URL {
+	switch answer.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther:
+		if request.Method != http.MethodGet {
+			return nil
+		}
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		if request.ContentLength > 0 {
+			return nil // its body can be read only once
+		}
+	default:
+		return nil
+	}
+	target, err := answer.Location()
+	if err != nil || target.Scheme != request.URL.Scheme || target.Host != request.URL.Host {
+		return nil
+	}
+	return target
 }
 
 // guardedDial looks at the address after the name was resolved, so that a name

@@ -23,7 +23,7 @@ type Vendor struct {
 	maxAnswer  int64
 	limits     []enrich.Limit
 	pricing    engine.Pricing
-	client     *http.Client
+	transport  *http.Transport
 	way        way
 	tokens     *tokens // nil: the vendor uses none
 	replayed   bool    // its answers were recorded
@@ -33,7 +33,7 @@ type Vendor struct {
 
 var _ Provider = (*Vendor)(nil)
 
-// way is what connections of one client have in common.
+// way is what connections of one transport have in common.
 type way struct {
 	proxy        string
 	allowPrivate bool
@@ -160,4 +160,4 @@ func (v *Vendor) Choose(kind enrich.SubjectKind, wanted []enrich.Attribute) (Cal
 }
 
 // close frees idle connections.
-func (v *Vendor) close() { v.client.CloseIdleConnections() }
+func (v *Vendor) close() { v.transport.CloseIdleConnections() }
