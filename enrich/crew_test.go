@@ -12,6 +12,11 @@ func TestACrewRunsAllAtOnceAndRestsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var crew Crew
 		var running atomic.Int32
+		resting := func() int {
+			crew.mu.Lock()
+			defer crew.mu.Unlock()
+			return crew.resting
+		}
 		for range 3 { // the later ones by those who rest
 			hold := make(chan struct{})
 			for range many {
@@ -22,18 +27,18 @@ func TestACrewRunsAllAtOnceAndRestsForAWhile(t *testing.T) {
 				})
 			}
 			synctest.Wait()
-			if running.Load() != many || crew.resting != 0 {
-				t.Errorf("%d of %d run at once while %d rest", running.Load(), many, crew.resting)
+			if running.Load() != many || resting() != 0 {
+				t.Errorf("%d of %d run at once while %d rest", running.Load(), many, resting())
 			}
 			close(hold)
 			synctest.Wait()
-			if running.Load() != 0 || crew.resting != mostResting {
-				t.Errorf("%d run and %d rest, want %d resting", running.Load(), crew.resting, mostResting)
+			if running.Load() != 0 || resting() != mostResting {
+				t.Errorf("%d run and %d rest, want %d resting", running.Load(), resting(), mostResting)
 			}
 		}
 		time.Sleep(2 * longestRest)
-		if synctest.Wait(); crew.resting != 0 {
-			t.Errorf("%d rest for longer than they may", crew.resting)
+		if synctest.Wait(); resting() != 0 {
+			t.Errorf("%d rest for longer than they may", resting())
 		}
 	})
 }
