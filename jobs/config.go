@@ -12,7 +12,7 @@ import (
 // Config is how accepted work is worked off. The zero Config has the defaults.
 type Config struct {
 	// Workers of each lane: so many jobs run at once. More ask vendors for more
-	// at once; quotas still hold. Default 32 for interactive and standard, 16
+	// at once; quotas still hold. Default 64 for interactive and standard, 16
 	// for bulk.
 	Workers map[enrich.Lane]int `yaml:"workers"`
 	// Deliverers are so many deliveries to sinks at once, each until it is
@@ -38,7 +38,7 @@ type Config struct {
 	Keep ledger.Retention `yaml:"keep"`
 }
 
-var defaultWorkers = map[enrich.Lane]int{enrich.Interactive: 32, enrich.Standard: 32, enrich.Bulk: 16}
+var defaultWorkers = map[enrich.Lane]int{enrich.Interactive: 64, enrich.Standard: 64, enrich.Bulk: 16}
 
 // workers of a lane of the queue.
 func (c Config) workers(lane enrich.Lane) int {
