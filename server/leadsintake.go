@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -204,10 +205,10 @@ func badParameter(field, text string) error {
 }
 
 // spool puts a body aside. Each part has the body timeout to arrive.
-func (s *Server) spool(w http.ResponseWriter, r *http.Request, most int64) (_ *spooled, err error) {
-	file, err := newSpooled()
+func (s *Server) spool(w http.ResponseWriter, r *http.Request, most int64) (_ *intake.Spool, err error) {
+	file, err := intake.NewSpool()
 	if err != nil {
-		return nil, err
+		return nil, notSpooled(err)
 	}
 	defer func() {
 		if err != nil {
@@ -223,6 +224,7 @@ func (s *Server) spool(w http.ResponseWriter, r *http.Request, most int64) (_ *s
 		_ = control.SetReadDeadline(time.Now().Add(s.config.BodyTimeout))
 		part, err = io.CopyN(file, body, spoolPart)
 		var over *http.MaxBytesError
+		var unwritten *fs.PathError
 		switch {
 		case errors.As(err, &over) || written+part > most:
 			forgoBody(w)
@@ -230,7 +232,10 @@ func (s *Server) spool(w http.ResponseWriter, r *http.Request, most int64) (_ *s
 		case err == io.EOF:
 			_ = control.SetReadDeadline(time.Time{})
 			w.Header().Del("Connection")
-			return file.rewound()
+			return file.Rewound()
+		case errors.As(err, &unwritten):
+			forgoBody(w)
+			return nil, notSpooled(err)
 		case err != nil:
 			forgoBody(w)
 			return nil, brokenFile(err)

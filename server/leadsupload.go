@@ -9,27 +9,13 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/intake"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
 
-// spooled is a file that is gone once it is closed.
-type spooled struct{ *os.File }
-
-func newSpooled() (*spooled, error) {
-	file, err := os.CreateTemp("", "enrichd-import-")
-	if err != nil {
-		return nil, &enrich.Error{Kind: enrich.Unavailable, Reason: "spool", Offset: -1, Message: "the file cannot be put aside at the moment", Cause: err}
-	}
-	return &spooled{file}, nil
-}
-
-// Close removes the file.
-func (f spooled) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
-
-// rewound begins the file anew, to be read.
-func (f *spooled) rewound() (*spooled, error) {
-	_, err := f.Seek(0, io.SeekStart)
-	return f, err
+// notSpooled is the error of a file that cannot be put aside.
+func notSpooled(cause error) error {
+	return &enrich.Error{Kind: enrich.Unavailable, Reason: "spool", Offset: -1, Message: "the file cannot be put aside at the moment", Cause: cause}
 }
 
 // uploading is an import that comes in parts.
@@ -84,10 +70,10 @@ func (s *Server) nextPart(stream uploading, call *call) (*enrichv1.UploadImportR
 }
 
 // gather puts the parts of a file aside.
-func (s *Server) gather(stream uploading, call *call, part *enrichv1.UploadImportRequest, most int64) (_ *spooled, err error) {
-	file, err := newSpooled()
+func (s *Server) gather(stream uploading, call *call, part *enrichv1.UploadImportRequest, most int64) (_ *intake.Spool, err error) {
+	file, err := intake.NewSpool()
 	if err != nil {
-		return nil, err
+		return nil, notSpooled(err)
 	}
 	defer func() {
 		if err != nil {
@@ -100,12 +86,12 @@ func (s *Server) gather(stream uploading, call *call, part *enrichv1.UploadImpor
 				return nil, tooLong(most)
 			}
 			if _, err := file.Write(content); err != nil {
-				return nil, &enrich.Error{Kind: enrich.Unavailable, Reason: "spool", Offset: -1, Message: "the file cannot be put aside at the moment", Cause: err}
+				return nil, notSpooled(err)
 			}
 		}
 		part, err = s.nextPart(stream, call)
 		if errors.Is(err, io.EOF) {
-			return file.rewound()
+			return file.Rewound()
 		} else if err != nil {
 			return nil, err
 		} else if part.GetImport() != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"io"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,6 +85,20 @@ func TestAFileComesInParts(t *testing.T) {
 	small, err := upload(t, leads, &enrichv1.UploadImportRequest{Import: &enrichv1.CreateImportRequest{Content: []byte("email\n")}, Content: []byte("ann.coe@acme.example\n")})
 	if err != nil || small.GetAccepted() != 1 {
 		t.Errorf("in the first message: %v, %v", small, err)
+	}
+}
+
+// TestAFileThatCannotBePutAside tells the caller to come again, over both paths.
+func TestAFileThatCannotBePutAside(t *testing.T) {
+	e, leads, _ := accepting(t)
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	_, err := upload(t, leads, &enrichv1.UploadImportRequest{Import: &enrichv1.CreateImportRequest{}, Content: []byte("email\n")})
+	if status.Code(err) != codes.Unavailable || detail[*errdetails.ErrorInfo](err).GetMetadata()["class"] != "spool" {
+		t.Errorf("uploaded: %v", err)
+	}
+	code, _, said := e.ask(t, http.MethodPost, "/v1/imports", "email\n", "Content-Type: text/csv")
+	if code != http.StatusServiceUnavailable || !strings.Contains(string(said), `"spool"`) {
+		t.Errorf("posted: %d, %s", code, said)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/enrichd/enrichd/intake"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
 
@@ -102,27 +103,20 @@ func (c *enrichCommand) openFile(stdin io.Reader) (io.ReadCloser, error) {
 	return putAside(file)
 }
 
-// aside is a file that is gone once it is closed.
-type aside struct{ *os.File }
-
-// Close removes the file.
-func (a aside) Close() error { return errors.Join(a.File.Close(), os.Remove(a.Name())) }
-
 // mostAside is the longest input that is put aside: some have no end.
 const mostAside = 1 << 30
 
 func putAside(in io.Reader) (io.ReadCloser, error) {
-	file, err := os.CreateTemp("", "enrichd-leads-")
+	put, err := intake.NewSpool()
 	if err != nil {
 		return nil, err
 	}
-	put := aside{file}
 	written, err := io.Copy(put, io.LimitReader(in, mostAside+1))
 	if err == nil && written > mostAside {
 		err = fmt.Errorf("the input is longer than %d bytes: ask about its leads with --direct", mostAside)
 	}
 	if err == nil {
-		_, err = put.Seek(0, io.SeekStart)
+		put, err = put.Rewound()
 	}
 	if err != nil {
 		return nil, errors.Join(err, put.Close())
