@@ -127,8 +127,14 @@ func TestLeadsAreWorkedDeliveredReplayedAndErased(t *testing.T) {
 			vendors, address := startVendors(t)
 			place, out := store(t), filepath.Join(t.TempDir(), "results.ndjson")
 
-			// Accepted while nothing is worked, it outlives the process.
+			// No text of a caller makes the store look broken.
 			first := accept(t, address, out, place)
+			_, err := first.leads.GetLead(t.Context(), &enrichv1.GetLeadRequest{Id: "a\x00"})
+			if code := status.Code(err); code != codes.InvalidArgument && code != codes.NotFound {
+				t.Errorf("an id with a NUL: %v", err)
+			}
+
+			// Accepted while nothing is worked, it outlives the process.
 			if _, err := first.work.PauseWork(t.Context(), &enrichv1.PauseWorkRequest{Scope: enrichv1.WorkScope_WORK_SCOPE_ALL}); err != nil {
 				t.Fatal(err)
 			}

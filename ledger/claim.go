@@ -17,6 +17,9 @@ var (
 	ErrLost = errors.New("ledger: the lead was taken over")
 	// ErrLive is the error of a lead that is waiting or being worked already.
 	ErrLive = errors.New("ledger: the lead is in work already")
+	// errText is the error of a text that PostgreSQL does not take: SQLite would,
+	// and could not be copied then.
+	errText = errors.New("ledger: a text holds a NUL or is not UTF-8")
 	// ErrUnknown is the error of an id that nothing has.
 	ErrUnknown = errors.New("ledger: unknown id")
 )

@@ -40,6 +40,7 @@ func TestConformance(t *testing.T) {
 		"answers join and last":                 answers,
 		"a delivery is posted once, in order":   outbox,
 		"one open dead letter for a target":     deadLetters,
+		"no text comes in that cannot be moved": unmovable,
 		"imports go on where they stopped":      imports,
 		"switches last as long as the longest":  switches,
 		"erasure reaches every table":           erasure,

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/enrichd/enrichd/enrich"
 )
@@ -178,6 +180,9 @@ func (s *Store) CountDead(ctx context.Context, filter DeadFilter) (counts []Dead
 
 // Resolve closes an open dead letter. ErrTaken: it is closed already.
 func (s *Store) Resolve(ctx context.Context, tx *sql.Tx, id, resolution, note string) error {
+	if strings.ContainsRune(note, 0) || !utf8.ValidString(note) {
+		return errText
+	}
 	result, err := tx.ExecContext(ctx, `UPDATE dead_letters SET resolved_at = $1, resolution = $2, note = $3
 		WHERE id = $4 AND resolved_at = 0`, millis(time.Now()), resolution, note, id)
 	return oneRow(result, err, ErrTaken)

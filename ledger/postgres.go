@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -27,6 +28,13 @@ func openPostgres(ctx context.Context, config Config) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("ledger: open: %w", err), pool.Close())
 	}
 	return &Store{writer: pool, reader: pool, client: client}, nil
+}
+
+// RefusesText tells whether an error is about a text that cannot be stored or
+// looked for: it holds a NUL, or is not UTF-8. Whoever sent it is to blame.
+func RefusesText(err error) bool {
+	var refused *pgconn.PgError
+	return errors.Is(err, errText) || errors.As(err, &refused) && refused.Code == "22021" // character_not_in_repertoire
 }
 
 // clientPrefix begins the name by which PostgreSQL knows a Store's connections.

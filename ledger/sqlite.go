@@ -47,6 +47,9 @@ func openSQLite(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := makePrivate(config.Path); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	store := &Store{sqlite: true, lock: lock}
 	store.writer, err = openFile(sqliteName(config.Path, "rwc", writing...))
 	if err != nil {
@@ -66,6 +69,17 @@ func openSQLite(ctx context.Context, config Config) (*Store, error) {
 	store.group = newGroup(store.writer)
 	store.unwiped.Store(true) // the process before may have ended before it wiped
 	return store, nil
+}
+
+// makePrivate makes the file, where there is none, for this user alone: it holds
+// personal data, and its folder may be older and open. SQLite gives its log the
+// same permissions, and keeps those of a file that is there already.
+func makePrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return file.Close()
 }
 
 func openFile(name string) (*sql.DB, error) {

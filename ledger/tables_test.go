@@ -153,6 +153,30 @@ func deadLetters(t *testing.T, store *ledger.Store) {
 	}
 }
 
+// unmovable asks with texts that PostgreSQL does not take: SQLite keeps none.
+func unmovable(t *testing.T, store *ledger.Store) {
+	letter := ledger.DeadLetter{Kind: ledger.DeadLead, Target: "l", Lead: "l", Account: "acme", Subject: "s", Lane: enrich.Bulk}
+	write(t, store, func(ctx context.Context, tx *sql.Tx) error { return store.Bury(ctx, tx, letter) })
+	letters, err := store.DeadLetters(t.Context(), ledger.DeadFilter{})
+	if err != nil || len(letters) != 1 {
+		t.Fatalf("%+v, %v", letters, err)
+	}
+	for _, text := range []string{"a\x00b", "a\xff"} {
+		err := store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			return store.Resolve(ctx, tx, letters[0].ID, "resolved", text)
+		})
+		if !ledger.RefusesText(err) {
+			t.Errorf("a note %q: %v", text, err)
+		}
+		if _, err := store.DeadLetter(t.Context(), text); !ledger.RefusesText(err) && !errors.Is(err, ledger.ErrUnknown) {
+			t.Errorf("an id %q: %v", text, err)
+		}
+	}
+	if ledger.RefusesText(ledger.ErrUnknown) || ledger.RefusesText(nil) {
+		t.Error("any error is one of a text")
+	}
+}
+
 func imports(t *testing.T, store *ledger.Store) {
 	begun, err := store.BeginImport(t.Context(), "acme", "digest")
 	if err != nil {

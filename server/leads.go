@@ -84,6 +84,8 @@ func (s *Server) leadStatus(ctx context.Context, err error) error {
 		return refuse(codes.NotFound, "unknown_name", "there is no lane, account or sink of this name")
 	case errors.Is(err, ledger.ErrUnknown):
 		return refuse(codes.NotFound, "unknown_id", "there is nothing of this id, or it was erased")
+	case ledger.RefusesText(err):
+		return refuse(codes.InvalidArgument, "text", "a text holds a NUL or is not UTF-8")
 	case errors.Is(err, ledger.ErrLive):
 		return refuse(codes.AlreadyExists, "live", "it is in work already")
 	case errors.Is(err, ledger.ErrTaken), errors.Is(err, ledger.ErrLost):
