@@ -118,8 +118,8 @@ func (v *Vendor) locate(query Query, now time.Time) (*engine.Call, *engine.Step,
 	}
 }
 
-// newReference makes up an id for one look-up.
-func newReference() string { return strconv.FormatUint(rand.Uint64(), 16) }
+// newReference makes up an id of 16 hexadecimal digits for one look-up.
+func newReference() string { return strconv.FormatUint(rand.Uint64()|1<<63, 16) }
 
 func (v *Vendor) scope(query Query, at progress, now time.Time) *engine.Scope {
 	scope := &engine.Scope{

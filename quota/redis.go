@@ -15,8 +15,9 @@ import (
 )
 
 // RedisConfig says which Redis it is in which replicas share quotas. The zero
-// RedisConfig is none, and every process keeps its quotas alone. It should be one that evicts nothing: what is lost
-// there is rebuilt on the safe side, which wastes quota.
+// RedisConfig is none, and every process keeps its quotas alone. It should be one
+// that evicts nothing: what is lost there is rebuilt on the safe side, which
+// wastes quota.
 type RedisConfig struct {
 	redisconn.Config
 	// Lease is for how long ahead calls are booked. Longer asks Redis less
