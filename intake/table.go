@@ -12,7 +12,7 @@ import (
 // UnreadableError is a file that cannot be read at all.
 type UnreadableError struct {
 	// Code is "empty", "no_email_column", "no_header", "two_email_columns",
-	// "line_ends" or "utf16_without_mark".
+	// "line_ends", "json_list", "not_text" or "utf16_without_mark".
 	Code string
 	// Message says what to do.
 	Message string
@@ -59,6 +59,10 @@ func NewTable(in io.Reader, column string) (*Table, error) {
 		} else if err != nil {
 			return nil, err
 		}
+		if strings.ContainsFunc(first.text, inNoText) {
+			return nil, &UnreadableError{Code: "not_text", Message: fmt.Sprintf(
+				"line %d is no text: unpack a packed file, and save a spreadsheet as CSV or JSON lines", first.number)}
+		}
 		if at := strings.IndexByte(first.text, 0); at >= 0 {
 			return nil, &UnreadableError{Code: "utf16_without_mark", Message: fmt.Sprintf(
 				"line %d has a zero byte at position %d, as UTF-16 has without a byte order mark: save the file as UTF-8, or with the mark", first.number, at+1)}
@@ -74,12 +78,19 @@ func NewTable(in io.Reader, column string) (*Table, error) {
 			t.lines.unread([]physical{first})
 			return t, nil
 		}
+		if opening := strings.TrimSpace(first.text); opening == "[" || strings.HasPrefix(opening, "[{") {
+			return nil, &UnreadableError{Code: "json_list", Message: "the file is one JSON list: write one object in each line, without brackets around them"}
+		}
 		if err := t.readHead(first); err != nil {
 			return nil, err
 		}
 		return t, nil
 	}
 }
+
+// inNoText tells whether no text has the character. Zero bytes are told apart:
+// they are half of UTF-16.
+func inNoText(c rune) bool { return c < ' ' && c != 0 && c != '\t' && c != '\r' && c != '\n' }
 
 // Header is what the columns are called.
 func (t *Table) Header() []string { return t.header }
