@@ -126,11 +126,11 @@ type switchboard struct {
 	epoch string // of the state in Redis that was last seen
 	seq   int64  // of its changes
 
-	sharing sync.Mutex // one exchange with Redis at a time
+	sharing chan struct{} // holds one while there is an exchange with Redis: one at a time
 }
 
 func newSwitchboard() *switchboard {
-	b := &switchboard{switched: map[stopKey]Stop{}, untold: map[stopKey]bool{}}
+	b := &switchboard{switched: map[stopKey]Stop{}, untold: map[stopKey]bool{}, sharing: make(chan struct{}, 1)}
 	b.off.Store(&map[stopKey]Stop{})
 	return b
 }

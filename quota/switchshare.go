@@ -29,8 +29,12 @@ func (k *Keeper) switchChannel() string { return k.prefix + "quota:switches" }
 // is off there.
 func (k *Keeper) shareSwitches(ctx context.Context) error {
 	b := k.board
-	b.sharing.Lock()
-	defer b.sharing.Unlock()
+	select {
+	case b.sharing <- struct{}{}:
+		defer func() { <-b.sharing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	ctx, cancel := context.WithTimeout(ctx, redisPatience)
 	defer cancel()
 	told, args := b.news(k.switchChannel())
