@@ -101,6 +101,31 @@ func TestAnswersAreRecitedWhileTheyHold(t *testing.T) {
 	}
 }
 
+// TestPartsAreRecited learns answers about one of the two subjects while nothing
+// is known of the other. Who is suppressed is told of no more, be it only by
+// the address that an answer about the company repeats.
+func TestPartsAreRecited(t *testing.T) {
+	for name, request := range map[string]enrich.Request{
+		"the person":                    {Email: "mara.lindqvist@northwind.example", Wanted: []enrich.Attribute{"person.title"}},
+		"the company":                   {Email: "mara.lindqvist@northwind.example", Wanted: []enrich.Attribute{"company.name"}},
+		"the company of a role address": {Email: "sales@northwind.example"},
+		"a person at a mail provider":   {Email: "mara.lindqvist@gmail.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.learn(t, request)
+				if _, err := w.eraser.Suppressions.Add(t.Context(), w.enrich(t, request).Address.Key()); err != nil {
+					t.Fatal(err)
+				}
+				if got := w.recited(t, request); got != nil {
+					t.Errorf("recited %q to who asks about a suppressed person", got)
+				}
+			})
+		})
+	}
+}
+
 // TestAnswersWithAbsencesAreRecited: that nobody knows something is an answer
 // too, and nothing of it is asked for ahead.
 func TestAnswersWithAbsencesAreRecited(t *testing.T) {

@@ -30,6 +30,7 @@ type kept struct {
 	enrich.Rendering
 	of       enrich.Glance
 	question enrich.Fingerprint
+	about    []tag // of whom it tells
 	until    time.Time
 }
 
@@ -66,7 +67,7 @@ func newRenderings(bytes int64) (*renderings, error) {
 // keep replaces what is kept of the same question.
 func (r *renderings) keep(k *kept, life time.Duration) {
 	r.mu.Lock()
-	for _, t := range k.subjects() {
+	for _, t := range k.about {
 		if r.about[t] == nil {
 			r.about[t] = map[*kept]struct{}{}
 		}
@@ -87,7 +88,7 @@ func (r *renderings) left(k *kept) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, t := range k.subjects() {
+	for _, t := range k.about {
 		if delete(r.about[t], k); len(r.about[t]) == 0 {
 			delete(r.about, t)
 		}
@@ -105,16 +106,6 @@ func (r *renderings) drop(t tag) {
 	for _, k := range all {
 		r.cache.Del(k.question[0])
 	}
-}
-
-// subjects of which the rendering tells.
-func (k *kept) subjects() (tags []tag) {
-	for _, seen := range [...]any{k.of.Person, k.of.Company} {
-		if e, ok := seen.(*entry); ok {
-			tags = append(tags, e.tag)
-		}
-	}
-	return tags
 }
 
 // witness has what follows the news drop renderings of what was erased.
@@ -207,5 +198,9 @@ func (c *Cache) KeepRendering(glance enrich.Glance, question enrich.Fingerprint,
 	if c.renderings == nil || life <= 0 {
 		return
 	}
-	c.renderings.keep(&kept{Rendering: rendering, of: glance, question: question, until: until}, life)
+	k := &kept{Rendering: rendering, of: glance, question: question, until: until}
+	for _, key := range rendering.About {
+		k.about = append(k.about, c.tagger.tag(key))
+	}
+	c.renderings.keep(k, life)
 }

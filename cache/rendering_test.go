@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -8,15 +9,16 @@ import (
 	"github.com/enrichd/enrichd/enrich"
 )
 
-// rendered has a cache keep a rendering about a person and a company, and
-// returns its glance.
+// rendered has a cache keep a rendering about a person and a company that
+// names others too, and returns its glance.
 func rendered(t *testing.T, c *Cache, question enrich.Fingerprint, until time.Time, keys ...email.Key) enrich.Glance {
 	t.Helper()
 	glance, known := c.Glance(t.Context(), keys[0], keys[1])
 	if !known {
 		t.Fatal("memory lacks what it was told")
 	}
-	c.KeepRendering(glance, question, enrich.Rendering{Sent: []byte("an answer")}, until)
+	about := slices.DeleteFunc(slices.Clone(keys), email.Key.IsZero)
+	c.KeepRendering(glance, question, enrich.Rendering{Sent: []byte("an answer"), About: about}, until)
 	c.renderings.cache.Wait()
 	return glance
 }
@@ -32,6 +34,7 @@ func recites(t *testing.T, c *Cache, question enrich.Fingerprint) bool {
 // not used from then on, and an erasure leaves nothing of it in the process.
 func TestRenderingsEnd(t *testing.T) {
 	person, company := keyOf(t, "ada@orchard.example.com"), keyOf(t, "eve@orchard.example.com")
+	caller := keyOf(t, "sales@orchard.example.com")
 	question := enrich.Fingerprint{1, 2}
 	for name, test := range map[string]struct {
 		end     func(*testing.T, *Cache)
@@ -51,6 +54,11 @@ func TestRenderingsEnd(t *testing.T) {
 			w := witness{c.memory.(*memory), c.renderings}
 			w.erased(c.tagger.tag(person), erasure{at: time.Now(), version: unknown})
 		}, true},
+		"who is only named is forgotten": {func(t *testing.T, c *Cache) {
+			if err := c.Forget(t.Context(), caller); err != nil {
+				t.Error(err)
+			}
+		}, true},
 		"something newer is known": {func(t *testing.T, c *Cache) {
 			c.Remember(t.Context(), person, enrich.NewRecord(titleBy("beta", now())), time.Now().Add(time.Hour))
 		}, false},
@@ -65,7 +73,7 @@ func TestRenderingsEnd(t *testing.T) {
 			for _, key := range []email.Key{person, company} {
 				c.Remember(t.Context(), key, enrich.NewRecord(titleBy("alpha", now())), time.Now().Add(time.Hour))
 			}
-			rendered(t, c, question, time.Now().Add(time.Hour), person, company)
+			rendered(t, c, question, time.Now().Add(time.Hour), person, company, caller)
 			if !recites(t, c, question) {
 				t.Fatal("not kept")
 			}

@@ -44,15 +44,17 @@ type Rendering struct {
 	Saved Micros
 	// Audit is what the auditor is told; nil without one.
 	Audit *AuditEntry
+	// About are the subjects of which it tells something: an address is told
+	// although nothing is asked about the person behind it.
+	About []email.Key
 
 	of rendered
 }
 
 // rendered is what a rendering was made of, beside what memory knew.
 type rendered struct {
-	config          *Config
-	email, domain   string // as the caller wrote them
-	person, company email.Key
+	config        *Config
+	email, domain string // as the caller wrote them
 }
 
 // RenderedForm is how an answer is rendered.
@@ -74,10 +76,12 @@ type Recital struct {
 	// Saved is what the facts of the answer once cost.
 	Saved Micros
 
-	service  *Service
-	question Fingerprint
-	of       rendered
-	glance   Glance
+	service         *Service
+	question        Fingerprint
+	of              rendered
+	about           []email.Key
+	person, company email.Key // whose facts are asked for; zero: nobody's
+	glance          Glance
 }
 
 // seeds of the two halves of fingerprints.
@@ -93,53 +97,75 @@ func (s *Service) Recite(ctx context.Context, request Request, form RenderedForm
 	if _, err := request.lane(); err != nil {
 		return Recital{}
 	}
-	config, print := s.config(), request.fingerprint(form)
+	now, print := rendered{config: s.config(), email: request.Email, domain: request.Domain}, request.fingerprint(form)
 	// Normalizing an address and naming its subjects to the cache would be half
 	// of the work here: a rendering knows what they were for the same text.
 	rendering, glance, kept := s.Renderings.Rendering(print)
-	of := &rendering.of
-	if !kept || of.config != config || of.email != request.Email || of.domain != request.Domain {
-		return s.rehearse(ctx, &request, rendered{config: config, email: request.Email, domain: request.Domain}, print)
+	if kept && rendering.of == now {
+		if s.reticent(rendering.About) {
+			return Recital{}
+		}
+		if s.Renderings.Holds(ctx, glance) {
+			s.auditRecital(&rendering, &request)
+			return Recital{Sent: rendering.Sent, Saved: rendering.Saved}
+		}
 	}
-	if s.reticent(of) {
-		return Recital{}
+	return s.rehearse(ctx, &request, Recital{service: s, question: print, of: now})
+}
+
+func (s *Service) auditRecital(rendering *Rendering, request *Request) {
+	if rendering.Audit == nil || s.Auditor == nil {
+		return
 	}
-	if !s.Renderings.Holds(ctx, glance) {
-		return s.rehearse(ctx, &request, *of, print)
-	}
-	if rendering.Audit != nil && s.Auditor != nil {
-		entry := *rendering.Audit
-		entry.At, entry.RequestID, entry.Consent = time.Now().Truncate(time.Millisecond), request.ID, request.Consent
-		s.Auditor.Audit(entry)
-	}
-	return Recital{Sent: rendering.Sent, Saved: rendering.Saved}
+	entry := *rendering.Audit
+	entry.At, entry.RequestID, entry.Consent = time.Now().Truncate(time.Millisecond), request.ID, request.Consent
+	s.Auditor.Audit(entry)
 }
 
 // rehearse notes what memory knows before an answer is made, so that it can be
 // kept.
-func (s *Service) rehearse(ctx context.Context, request *Request, of rendered, print Fingerprint) Recital {
+func (s *Service) rehearse(ctx context.Context, request *Request, r Recital) Recital {
 	q := question{account: request.Account}
 	if s.identify(&q, *request) != nil {
 		return Recital{}
 	}
-	of.person, of.company = q.keys()
-	if s.reticent(&of) {
+	wanted, err := request.wanted()
+	if err != nil {
 		return Recital{}
 	}
-	glance, known := s.Renderings.Glance(ctx, of.person, of.company)
+	q.company.wanted, q.person.wanted = byKind(wanted)
+	r.name(&q)
+	if s.reticent(r.about) {
+		return Recital{}
+	}
+	glance, known := s.Renderings.Glance(ctx, r.person, r.company)
 	if !known {
 		return Recital{}
 	}
-	return Recital{service: s, question: print, of: of, glance: glance}
+	r.glance = glance
+	return r
+}
+
+// name names the subjects of a question's answer.
+func (r *Recital) name(q *question) {
+	noPerson, noCompany := q.barriers()
+	if !q.address.IsZero() {
+		key := PersonSubject(q.address).Key()
+		r.about = append(r.about, key)
+		if noPerson == "" && len(q.person.wanted) > 0 {
+			r.person = key
+		}
+	}
+	if noCompany == "" && len(q.company.wanted) > 0 {
+		r.company = CompanySubject(q.domain).Key()
+		r.about = append(r.about, r.company)
+	}
 }
 
 // reticent tells whether one of the subjects must not be told about, or nobody
 // knows whether it may.
-func (s *Service) reticent(of *rendered) bool {
-	for _, key := range [2]email.Key{of.person, of.company} {
-		if key.IsZero() {
-			continue
-		}
+func (s *Service) reticent(about []email.Key) bool {
+	for _, key := range about {
 		if suppressed, err := s.suppressions().Suppressed(key); suppressed || err != nil {
 			return true
 		}
@@ -153,24 +179,12 @@ func (r *Recital) Keeps(answer *Answer) bool { return r.service != nil && !answe
 
 // Keep keeps what such an answer was rendered to, if memory still says the same.
 func (r *Recital) Keep(ctx context.Context, answer *Answer, sent []byte) {
-	glance, known := r.service.Renderings.Glance(ctx, r.of.person, r.of.company)
+	glance, known := r.service.Renderings.Glance(ctx, r.person, r.company)
 	if !known || glance != r.glance || r.of.config != r.service.config() {
 		return
 	}
-	rendering := Rendering{Sent: sent, Saved: answer.Saved(), Audit: answer.audited, of: r.of}
+	rendering := Rendering{Sent: sent, Saved: answer.Saved(), Audit: answer.audited, About: r.about, of: r.of}
 	r.service.Renderings.KeepRendering(r.glance, r.question, rendering, answer.holdsUntil)
-}
-
-// keys are those of the subjects that the question can be about.
-func (q *question) keys() (person, company email.Key) {
-	noPerson, noCompany := q.barriers()
-	if noPerson == "" {
-		person = PersonSubject(q.address).Key()
-	}
-	if noCompany == "" {
-		company = CompanySubject(q.domain).Key()
-	}
-	return person, company
 }
 
 // fingerprint stands for all that an answer depends on beside what is known of
