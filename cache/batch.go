@@ -46,6 +46,9 @@ func (c *Cache) recalled(e *entry, by enrich.Tier) (known enrich.Recalled) {
 	if known.Record = c.read(e); !known.Record.IsEmpty() {
 		known.Tier = by
 	}
+	if known.Tier == enrich.MemoryTier {
+		known.Seen = e
+	}
 	c.stats.recalled(known.Tier)
 	return known
 }

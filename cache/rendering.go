@@ -9,7 +9,6 @@ import (
 
 	"github.com/dgraph-io/ristretto/v2"
 
-	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
 )
 
@@ -130,30 +129,8 @@ func (r *renderings) close() {
 // KeepsRenderings tells whether there is memory to keep any in.
 func (c *Cache) KeepsRenderings() bool { return c.renderings != nil }
 
-// Glance looks at what memory knows about two subjects, either of which may be
-// the zero key. It is false when memory lacks one of them or must ask Redis
-// before it may be used.
-func (c *Cache) Glance(ctx context.Context, person, company email.Key) (glance enrich.Glance, known bool) {
-	if c.renderings == nil {
-		return enrich.Glance{}, false
-	}
-	glance.Terms = c.barriers.until.Load()
-	if glance.Person, known = c.glance(ctx, person); !known {
-		return enrich.Glance{}, false
-	}
-	if glance.Company, known = c.glance(ctx, company); !known {
-		return enrich.Glance{}, false
-	}
-	return glance, glance.Person != nil || glance.Company != nil
-}
-
-func (c *Cache) glance(ctx context.Context, key email.Key) (seen any, known bool) {
-	if key.IsZero() {
-		return nil, true
-	}
-	e, current := c.near(ctx, c.tagger.tag(key))
-	return e, current
-}
+// Terms are the barriers that are up.
+func (c *Cache) Terms() any { return c.barriers.until.Load() }
 
 // Rendering returns what was kept of the answer to a question, and the glance at
 // which it was made.
@@ -171,11 +148,22 @@ func (c *Cache) Rendering(question enrich.Fingerprint) (enrich.Rendering, enrich
 // Holds tells whether memory has the very entries of a glance, and need not ask
 // Redis. It counts as a recall of the subjects from memory.
 func (c *Cache) Holds(ctx context.Context, glance enrich.Glance) bool {
-	if glance.Terms != any(c.barriers.until.Load()) {
+	if !c.has(ctx, glance) {
 		return false
 	}
-	subjects := [...]any{glance.Person, glance.Company}
-	for _, seen := range subjects {
+	for _, seen := range [...]any{glance.Person, glance.Company} {
+		if seen != nil {
+			c.stats.recalled(enrich.MemoryTier)
+		}
+	}
+	return true
+}
+
+func (c *Cache) has(ctx context.Context, glance enrich.Glance) bool {
+	if glance.Terms != c.Terms() {
+		return false
+	}
+	for _, seen := range [...]any{glance.Person, glance.Company} {
 		if seen == nil {
 			continue
 		}
@@ -184,18 +172,14 @@ func (c *Cache) Holds(ctx context.Context, glance enrich.Glance) bool {
 			return false
 		}
 	}
-	for _, seen := range subjects {
-		if seen != nil {
-			c.stats.recalled(enrich.MemoryTier)
-		}
-	}
 	return true
 }
 
-// KeepRendering keeps it until the given time at most.
-func (c *Cache) KeepRendering(glance enrich.Glance, question enrich.Fingerprint, rendering enrich.Rendering, until time.Time) {
+// KeepRendering keeps it until the given time at most, if memory still has the
+// entries of the glance.
+func (c *Cache) KeepRendering(ctx context.Context, glance enrich.Glance, question enrich.Fingerprint, rendering enrich.Rendering, until time.Time) {
 	life := min(time.Until(until), longestRendering)
-	if c.renderings == nil || life <= 0 {
+	if c.renderings == nil || life <= 0 || !c.has(ctx, glance) {
 		return
 	}
 	k := &kept{Rendering: rendering, of: glance, question: question, until: until}

@@ -13,12 +13,12 @@ import (
 // names others too, and returns its glance.
 func rendered(t *testing.T, c *Cache, question enrich.Fingerprint, until time.Time, keys ...email.Key) enrich.Glance {
 	t.Helper()
-	glance, known := c.Glance(t.Context(), keys[0], keys[1])
-	if !known {
+	glance := enrich.Glance{Terms: c.Terms(), Person: c.RecallAll(t.Context(), keys[:1])[0].Seen, Company: c.RecallAll(t.Context(), keys[1:2])[0].Seen}
+	if glance.Person == nil {
 		t.Fatal("memory lacks what it was told")
 	}
 	about := slices.DeleteFunc(slices.Clone(keys), email.Key.IsZero)
-	c.KeepRendering(glance, question, enrich.Rendering{Sent: []byte("an answer"), About: about}, until)
+	c.KeepRendering(t.Context(), glance, question, enrich.Rendering{Sent: []byte("an answer"), About: about}, until)
 	c.renderings.cache.Wait()
 	return glance
 }
@@ -118,7 +118,7 @@ func TestRenderingsExpire(t *testing.T) {
 	c.Remember(t.Context(), key, enrich.NewRecord(titleBy("alpha", now())), time.Now().Add(time.Hour))
 	glance := rendered(t, c, enrich.Fingerprint{1, 2}, time.Now().Add(200*time.Millisecond), key, email.Key{})
 	eventually(t, func() bool { return !recites(t, c, enrich.Fingerprint{1, 2}) })
-	c.KeepRendering(glance, enrich.Fingerprint{3, 4}, enrich.Rendering{Sent: []byte("late")}, time.Now())
+	c.KeepRendering(t.Context(), glance, enrich.Fingerprint{3, 4}, enrich.Rendering{Sent: []byte("late")}, time.Now())
 	c.renderings.cache.Wait()
 	if recites(t, c, enrich.Fingerprint{3, 4}) {
 		t.Error("kept past its end")

@@ -133,9 +133,7 @@ type Answer struct {
 	Cost           Micros
 	IdempotencyKey string
 
-	// holdsUntil and audited are for keeping a rendering, see Recital.Keep.
-	holdsUntil time.Time
-	audited    *AuditEntry
+	keepsake *keepsake // nil: its rendering is not to be kept
 }
 
 // Saved is what the facts that a cache recalled once cost.

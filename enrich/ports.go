@@ -35,6 +35,9 @@ type Recall interface {
 type Recalled struct {
 	Record Record
 	Tier   Tier
+	// Seen stands for what memory then knew: while it knows the same, it says the
+	// same. Nil where another tier knew it.
+	Seen any
 }
 
 // Finder asks providers for facts.

@@ -12,23 +12,24 @@ import (
 // memory says the same about their subjects. Making the message of an answer
 // costs several times what everything else about a hit in memory costs.
 type Renderings interface {
-	// Glance looks at what memory alone knows about two subjects, either of which
-	// may be the zero key. It is false when that is not enough to answer from.
-	Glance(ctx context.Context, person, company email.Key) (Glance, bool)
+	// Terms are those on which what is recalled from now on may be told, at the
+	// earliest.
+	Terms() any
 	// Rendering returns what was kept of the answer to a question, and the glance
 	// at which it was made.
 	Rendering(question Fingerprint) (Rendering, Glance, bool)
 	// Holds tells whether memory knows what it knew at a glance. It counts as a
 	// recall of the subjects from memory.
 	Holds(ctx context.Context, glance Glance) bool
-	// KeepRendering keeps it until the given time at most.
-	KeepRendering(glance Glance, question Fingerprint, rendering Rendering, until time.Time)
+	// KeepRendering keeps it until the given time at most, if memory still knows
+	// what it knew at the glance.
+	KeepRendering(ctx context.Context, glance Glance, question Fingerprint, rendering Rendering, until time.Time)
 }
 
 // Glance stands for what memory knew at one moment. Two that are equal knew the
 // same.
 type Glance struct {
-	Person, Company any // what is known of each, nil where none is meant
+	Person, Company any // the Recalled.Seen of each, nil where none is meant
 	Terms           any // on which it may be told
 }
 
@@ -76,12 +77,18 @@ type Recital struct {
 	// Saved is what the facts of the answer once cost.
 	Saved Micros
 
-	service         *Service
-	question        Fingerprint
-	of              rendered
-	about           []email.Key
-	person, company email.Key // whose facts are asked for; zero: nobody's
-	glance          Glance
+	service  *Service
+	question Fingerprint
+	of       rendered
+}
+
+// keepsake is what an answer must know of how it was made for its rendering to
+// be kept.
+type keepsake struct {
+	glance Glance
+	about  []email.Key
+	until  time.Time
+	audit  *AuditEntry
 }
 
 // seeds of the two halves of fingerprints.
@@ -101,16 +108,11 @@ func (s *Service) Recite(ctx context.Context, request Request, form RenderedForm
 	// Normalizing an address and naming its subjects to the cache would be half
 	// of the work here: a rendering knows what they were for the same text.
 	rendering, glance, kept := s.Renderings.Rendering(print)
-	if kept && rendering.of == now {
-		if s.reticent(rendering.About) {
-			return Recital{}
-		}
-		if s.Renderings.Holds(ctx, glance) {
-			s.auditRecital(&rendering, &request)
-			return Recital{Sent: rendering.Sent, Saved: rendering.Saved}
-		}
+	if kept && rendering.of == now && !s.reticent(rendering.About) && s.Renderings.Holds(ctx, glance) {
+		s.auditRecital(&rendering, &request)
+		return Recital{Sent: rendering.Sent, Saved: rendering.Saved}
 	}
-	return s.rehearse(ctx, &request, Recital{service: s, question: print, of: now})
+	return Recital{service: s, question: print, of: now}
 }
 
 func (s *Service) auditRecital(rendering *Rendering, request *Request) {
@@ -120,46 +122,6 @@ func (s *Service) auditRecital(rendering *Rendering, request *Request) {
 	entry := *rendering.Audit
 	entry.At, entry.RequestID, entry.Consent = time.Now().Truncate(time.Millisecond), request.ID, request.Consent
 	s.Auditor.Audit(entry)
-}
-
-// rehearse notes what memory knows before an answer is made, so that it can be
-// kept.
-func (s *Service) rehearse(ctx context.Context, request *Request, r Recital) Recital {
-	q := question{account: request.Account}
-	if s.identify(&q, *request) != nil {
-		return Recital{}
-	}
-	wanted, err := request.wanted()
-	if err != nil {
-		return Recital{}
-	}
-	q.company.wanted, q.person.wanted = byKind(wanted)
-	r.name(&q)
-	if s.reticent(r.about) {
-		return Recital{}
-	}
-	glance, known := s.Renderings.Glance(ctx, r.person, r.company)
-	if !known {
-		return Recital{}
-	}
-	r.glance = glance
-	return r
-}
-
-// name names the subjects of a question's answer.
-func (r *Recital) name(q *question) {
-	noPerson, noCompany := q.barriers()
-	if !q.address.IsZero() {
-		key := PersonSubject(q.address).Key()
-		r.about = append(r.about, key)
-		if noPerson == "" && len(q.person.wanted) > 0 {
-			r.person = key
-		}
-	}
-	if noCompany == "" && len(q.company.wanted) > 0 {
-		r.company = CompanySubject(q.domain).Key()
-		r.about = append(r.about, r.company)
-	}
 }
 
 // reticent tells whether one of the subjects must not be told about, or nobody
@@ -175,16 +137,32 @@ func (s *Service) reticent(about []email.Key) bool {
 
 // Keeps tells whether an answer of Enrich to the same request can be kept: it
 // came from memory alone, and nothing about it was asked of providers.
-func (r *Recital) Keeps(answer *Answer) bool { return r.service != nil && !answer.holdsUntil.IsZero() }
+func (r *Recital) Keeps(answer *Answer) bool { return r.service != nil && answer.keepsake != nil }
 
 // Keep keeps what such an answer was rendered to, if memory still says the same.
 func (r *Recital) Keep(ctx context.Context, answer *Answer, sent []byte) {
-	glance, known := r.service.Renderings.Glance(ctx, r.person, r.company)
-	if !known || glance != r.glance || r.of.config != r.service.config() {
+	made := answer.keepsake
+	if r.of.config != r.service.config() || r.service.reticent(made.about) {
 		return
 	}
-	rendering := Rendering{Sent: sent, Saved: answer.Saved(), Audit: answer.audited, About: r.about, of: r.of}
-	r.service.Renderings.KeepRendering(r.glance, r.question, rendering, answer.holdsUntil)
+	rendering := Rendering{Sent: sent, Saved: answer.Saved(), Audit: made.audit, About: made.about, of: r.of}
+	r.service.Renderings.KeepRendering(ctx, made.glance, r.question, rendering, made.until)
+}
+
+// keepsake is what the question's answer must know for its rendering to be kept,
+// nil when it must not be.
+func (q *question) keepsake(audit *AuditEntry) *keepsake {
+	until := q.holdsUntil()
+	if until.IsZero() {
+		return nil
+	}
+	made := &keepsake{glance: Glance{Person: q.person.seen, Company: q.company.seen, Terms: q.terms}, until: until, audit: audit}
+	for _, h := range []*half{&q.person, &q.company} {
+		if !h.key.IsZero() {
+			made.about = append(made.about, h.key)
+		}
+	}
+	return made
 }
 
 // fingerprint stands for all that an answer depends on beside what is known of
@@ -236,6 +214,8 @@ func (q *question) holdsUntil() time.Time {
 	until := q.now.UTC().Truncate(day).Add(day)
 	for _, h := range []*half{&q.person, &q.company} {
 		switch {
+		case h.suppressed:
+			return time.Time{}
 		case len(h.wanted) == 0:
 			continue
 		case !h.settled || h.found.tier != MemoryTier || len(h.found.attempts) > 0:

@@ -32,15 +32,26 @@ func (s *Service) recall(ctx context.Context, questions ...*question) {
 	if len(keys) == 0 {
 		return
 	}
+	terms := s.terms()
 	recalled := s.recallAll(ctx, keys)
 	for i, h := range halves {
 		known := recalled[at[i]]
 		h.found = looked{record: known.Record, recalled: known.Record, tier: known.Tier}
+		h.seen = known.Seen
 	}
 	for _, q := range questions {
+		q.terms = terms
 		s.consider(q, &q.person)
 		s.consider(q, &q.company)
 	}
+}
+
+// terms are those of the renderings, nil without any.
+func (s *Service) terms() any {
+	if s.Renderings == nil {
+		return nil
+	}
+	return s.Renderings.Terms()
 }
 
 // seekBoth has providers asked for what is missing about the person and the

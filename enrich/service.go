@@ -90,7 +90,7 @@ func (s *Service) conclude(span trace.Span, q *question) (Answer, error) {
 		return Answer{Attempts: answer.Attempts, Cost: answer.Cost}, failed(span, err)
 	}
 	if s.Renderings != nil {
-		answer.holdsUntil, answer.audited = q.holdsUntil(), audited
+		answer.keepsake = q.keepsake(audited)
 	}
 	span.SetAttributes(attribute.String("outcome", answer.Completeness.String()))
 	return answer, nil

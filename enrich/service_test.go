@@ -32,7 +32,7 @@ func (m *memory) RecallAll(_ context.Context, keys []email.Key) []Recalled {
 	recalled := make([]Recalled, len(keys))
 	for i, key := range keys {
 		if record, ok := m.records[key.Reveal()]; ok {
-			recalled[i] = Recalled{record, MemoryTier}
+			recalled[i] = Recalled{Record: record, Tier: MemoryTier}
 		}
 	}
 	return recalled

@@ -32,6 +32,7 @@ type question struct {
 	purpose        string
 	consent        Consent
 	now            time.Time // to the millisecond, as the times of facts
+	terms          any       // on which what is recalled may be told
 	landed         *landed   // the flights of the batch that the request is of; nil: of none
 }
 
@@ -42,6 +43,7 @@ type half struct {
 	suppressed bool // it must not be looked up
 	settled    bool // nothing is missing, nor will be soon
 	found      looked
+	seen       any    // what memory knew of it; nil: it did not answer
 	needs      []Need // what must be asked for, as the caches left it
 }
 
