@@ -2,7 +2,6 @@ package enrich
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -53,24 +52,15 @@ type Spec struct {
 }
 
 // contract is read once from the generated descriptors: the only list of
-// attributes is the contract itself.
+// attributes is the contract itself. Sorted are the attributes by name.
 var (
 	contract = readContract()
-	specs    = func() map[Attribute]Spec {
-		byName := make(map[Attribute]Spec, len(contract))
+	sorted   = func() (names []Attribute) {
 		for _, spec := range contract {
-			byName[spec.Attribute] = spec
+			names = append(names, spec.Attribute)
 		}
-		return byName
-	}()
-	sorted = slices.Sorted(maps.Keys(specs))
-	// lives are asked for several times for each attribute of an answer.
-	lives = func() map[Attribute]time.Duration {
-		byName := make(map[Attribute]time.Duration, len(contract))
-		for _, spec := range contract {
-			byName[spec.Attribute] = spec.FreshFor
-		}
-		return byName
+		slices.Sort(names)
+		return names
 	}()
 )
 
@@ -81,8 +71,11 @@ func Attributes() []Spec { return slices.Clone(contract) }
 // SpecOf returns what the contract says about an attribute, and false if the
 // contract has none of that name.
 func SpecOf(a Attribute) (Spec, bool) {
-	spec, ok := specs[a]
-	return spec, ok
+	place := PlaceOf(a)
+	if place < 0 {
+		return Spec{}, false
+	}
+	return contract[place], true
 }
 
 // AttributesOf returns the attributes of one kind of subject in the contract's

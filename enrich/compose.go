@@ -218,7 +218,8 @@ func deriveEmployeeRange(answer *Answer) {
 // EmployeeRange returns the word of the contract's range that holds a number of
 // people, or "" below 1.
 func EmployeeRange(people int64) string {
-	for _, word := range specs["company.employee_range"].Words {
+	spec, _ := SpecOf("company.employee_range")
+	for _, word := range spec.Words {
 		low, high, bounded := strings.Cut(word, "-")
 		least, _ := strconv.ParseInt(strings.TrimSuffix(low, "+"), 10, 64)
 		most, _ := strconv.ParseInt(high, 10, 64)

@@ -66,7 +66,10 @@ func (f Freshness) freshFor(a Attribute) time.Duration {
 	if overridden, ok := f.Attributes[a]; ok {
 		return overridden
 	}
-	return lives[a]
+	if place := PlaceOf(a); place >= 0 {
+		return contract[place].FreshFor
+	}
+	return 0
 }
 
 // keepUntil is the last moment at which the fact can still be of use.

@@ -100,15 +100,15 @@ type field struct {
 	words  map[string]protoreflect.EnumNumber // of a Word
 }
 
-// fields are looked up here: descriptors take several times as long to ask.
-var fields = func() map[enrich.Attribute]field {
-	all := map[enrich.Attribute]field{}
+// fields are those of the attributes, by their places in the contract: descriptors
+// take several times as long to ask.
+var fields = func() (all []field) {
 	for _, spec := range enrich.Attributes() {
 		each := field{number: spec.Field.Number(), form: spec.Form, words: map[string]protoreflect.EnumNumber{}}
 		for _, word := range spec.Words {
 			each.words[word], _ = enrich.NumberOf(spec.Field.Enum(), word)
 		}
-		all[spec.Attribute] = each
+		all = append(all, each)
 	}
 	return all
 }()
@@ -132,7 +132,7 @@ func appendFacts(to []byte, field protowire.Number, found enrich.Findings, kind 
 // appendFact appends the fact's field. It is there whatever its value is: none of
 // these fields is left out for being zero.
 func appendFact(to []byte, fact *enrich.Fact) []byte {
-	field := fields[fact.Attribute]
+	field := &fields[enrich.PlaceOf(fact.Attribute)]
 	switch field.form {
 	case enrich.Text:
 		return appendItem(to, field.number, fact.Value.Text())
