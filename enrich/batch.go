@@ -92,8 +92,6 @@ func (s *Service) seekOne(ctx context.Context, q *question) (answer Answer, err 
 			err = failed(span, panicError())
 		}
 	}()
-	ctx, cancel := context.WithDeadline(ctx, q.deadline)
-	defer cancel()
 	s.seekBoth(ctx, q)
 	return s.conclude(span, q)
 }

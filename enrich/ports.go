@@ -11,7 +11,8 @@ import (
 // request: what it cannot recall is asked for again.
 type Recall interface {
 	// RecallAll returns what is remembered about each of the subjects, which are
-	// different ones, in their order.
+	// different ones, in their order. It takes well under a second, whatever time
+	// ctx leaves.
 	RecallAll(ctx context.Context, keys []email.Key) []Recalled
 	// Remember joins the record with what is remembered, to be kept until the
 	// given time at most.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -49,13 +50,19 @@ func (s *Service) Enrich(ctx context.Context, request Request) (Answer, error) {
 		s.auditRefusal(request, err)
 		return Answer{}, failed(span, err)
 	}
-	ctx, cancel := context.WithDeadline(ctx, q.deadline)
-	defer cancel()
-
+	if q.deadline.Sub(q.now) < inTime {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, q.deadline)
+		defer cancel()
+	}
 	s.recall(ctx, q)
 	s.seekBoth(ctx, q)
 	return s.conclude(span, q)
 }
+
+// inTime is more than a recall ever takes. A deadline costs a fortieth of a recall
+// from Redis, and only those need one who have less time or wait for vendors.
+const inTime = time.Second
 
 // Apply has the requests that come from now on obey another configuration. Its
 // defaults are set here.
