@@ -36,12 +36,16 @@ const (
 	aheadAtMost = 5 * time.Minute
 )
 
+// earliest is the time before which nothing was captured: a clock that says so
+// was never set.
+var earliest = time.Unix(0, 0)
+
 // Cause is one reason to refuse an event.
 type Cause struct {
 	// Pointer to the place (RFC 6901); empty: the event itself.
 	Pointer string
-	// Code is the schema's keyword that it breaks, or "not_json", "too_large",
-	// "future".
+	// Code is the schema's keyword that it breaks, or "not_json", "repeated_name",
+	// "too_large", "future", "past".
 	Code string
 }
 
@@ -103,6 +107,9 @@ func ParseEvent(body []byte, now time.Time) (Event, error) {
 	if err != nil {
 		return refuse(Cause{Code: "not_json"})
 	}
+	if repeatsName(json.NewDecoder(bytes.NewReader(body))) {
+		return refuse(Cause{Code: "repeated_name"})
+	}
 	var invalid *jsonschema.ValidationError
 	if err := schema.Validate(document); errors.As(err, &invalid) {
 		return refuse(causes(invalid)...)
@@ -122,8 +129,36 @@ func ParseEvent(body []byte, now time.Time) (Event, error) {
 	if event.CapturedAt.After(now.Add(aheadAtMost)) {
 		return refuse(Cause{Pointer: "/capturedAt", Code: "future"})
 	}
+	if event.CapturedAt.Before(earliest) {
+		return refuse(Cause{Pointer: "/capturedAt", Code: "past"})
+	}
 	event.email = contact.Email
 	return event, nil
+}
+
+// repeatsName tells whether an object in a value of JSON, which can be read, has
+// two members of one name: readers differ in which of them counts, so that a
+// filter in between may have looked at the other.
+func repeatsName(value *json.Decoder) bool {
+	opening, _ := value.Token()
+	if _, nests := opening.(json.Delim); !nests {
+		return false
+	}
+	names := map[json.Token]bool{}
+	for value.More() {
+		if opening == json.Delim('{') {
+			name, _ := value.Token()
+			if names[name] {
+				return true
+			}
+			names[name] = true
+		}
+		if repeatsName(value) {
+			return true
+		}
+	}
+	_, _ = value.Token() // the closing one
+	return false
 }
 
 // causes are the leaves of a validation error, sorted and once each. Names in

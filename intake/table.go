@@ -84,7 +84,26 @@ func NewTable(in io.Reader, column string) (*Table, error) {
 		if err := t.readHead(first); err != nil {
 			return nil, err
 		}
+		if err := t.hasRow(); err != nil {
+			return nil, err
+		}
 		return t, nil
+	}
+}
+
+// hasRow is an error when nothing stands below the head.
+func (t *Table) hasRow() error {
+	for {
+		line, err := t.lines.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return &UnreadableError{Code: "empty", Message: "the file has a header and no rows"}
+		case err != nil:
+			return err
+		case line.long || strings.TrimSpace(line.text) != "":
+			t.lines.unread([]physical{line})
+			return nil
+		}
 	}
 }
 

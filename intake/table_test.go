@@ -78,6 +78,8 @@ func TestTable(t *testing.T) {
 		"formula":              {"email\n=cmd|' /C calc'!A0\n", "", "2:=cmd|' /C calc'!A0"},
 		"named column":         {"email,Billing Mail\na@x.example,b@x.example\n", "billing mail", "2:b@x.example"},
 		"no column":            {"name,phone\nAda,1\n", "", "no_email_column"},
+		"a header alone":       {"name,email\r\n\r\n  \r\n", "", "empty"},
+		"rows far below":       {"email\n\n\na@x.example\n", "", "4:a@x.example"},
 		"no header":            {"Ada,a@x.example\n", "", "no_header"},
 		"two columns":          {"email,Email\na@x.example,b@x.example\n", "", "two_email_columns"},
 		"nothing":              {"\n\n", "", "empty"},

@@ -180,6 +180,9 @@ func readImportQuery(query string) (*enrichv1.CreateImportRequest, error) {
 		return nil, badParameter("query", "the URL's parameters cannot be read")
 	}
 	for name, given := range values {
+		if len(given) > 1 {
+			return nil, errParameterAgain
+		}
 		switch value := given[0]; name {
 		case "column":
 			message.Column = value
@@ -199,6 +202,9 @@ func readImportQuery(query string) (*enrichv1.CreateImportRequest, error) {
 	}
 	return message, nil
 }
+
+var errParameterAgain = &enrich.Error{Kind: enrich.Invalid, Field: "query", Reason: "repeated", Offset: -1,
+	Message: "a parameter of an import stands in its URL once; several fields are one list with commas"}
 
 func badParameter(field, text string) error {
 	return &enrich.Error{Kind: enrich.Invalid, Field: field, Reason: "query", Offset: -1, Message: text}

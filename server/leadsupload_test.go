@@ -127,6 +127,27 @@ func TestUploadsThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// TestAParameterOfAnImportStandsOnce has none of two values chosen for the caller.
+func TestAParameterOfAnImportStandsOnce(t *testing.T) {
+	e, _, store := accepting(t)
+	for query, class := range map[string]string{
+		"column=email&column=mail":      "repeated",
+		"fields=person.title&fields=":   "repeated",
+		"column=email&c%6flumn=email":   "repeated",
+		"column=email&lane=express":     "query",
+		"column=email&separator=%3B":    "query",
+		"column=email&separator=;&a=%x": "query",
+	} {
+		code, _, said := e.ask(t, http.MethodPost, "/v1/imports?"+query, "email\njane.doe@acme.example\n", "Content-Type: text/csv")
+		if code != http.StatusBadRequest || !strings.Contains(string(said), `"`+class+`"`) {
+			t.Errorf("%s: %d, %s", query, code, said)
+		}
+	}
+	if counts, err := store.Counts(t.Context()); err != nil || len(counts) > 0 {
+		t.Errorf("something was accepted: %v, %v", counts, err)
+	}
+}
+
 // TestAnUploadThatStopsArrivingEnds holds nothing open for a caller who is gone.
 func TestAnUploadThatStopsArrivingEnds(t *testing.T) {
 	_, leads, _ := accepting(t, func(config *Config, _ *Parts) { config.BodyTimeout = 100 * time.Millisecond })
