@@ -26,8 +26,9 @@ type Config struct {
 
 // SuppressionConfig says where the list is kept, beside Redis.
 type SuppressionConfig struct {
-	// File keeps the list over restarts; each replica has its own. Default none:
-	// without Redis either, a restart forgets who must not be looked up.
+	// File keeps the list over restarts; each replica has its own, in a folder
+	// that is there. Default none: without Redis either, a restart forgets who
+	// must not be looked up.
 	File string `yaml:"file"`
 	// MaxEntries bounds the list in memory, about 60 bytes each; an address that
 	// has aliases takes two. What would not fit is refused, at start too.

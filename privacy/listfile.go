@@ -3,6 +3,7 @@ package privacy
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,10 +18,14 @@ type listFile struct {
 }
 
 // openListFile reads the changes in a file, which is made if there is none, and
-// cuts off what a crash left of a last line.
+// cuts off what a crash left of a last line. Its folder is not made: one that is
+// missing may be a disk that is not mounted, and a list begun anew suppresses
+// nobody.
 func openListFile(path string, tags *Tagger, each func(change)) (opened *listFile, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no folder %s: make it, for this user alone, or mount the disk that the list is on", filepath.Dir(path))
+	} else if err != nil {
 		return nil, err
 	}
 	defer func() {

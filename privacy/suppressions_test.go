@@ -124,6 +124,19 @@ func TestAFileKeepsTheList(t *testing.T) {
 	}
 }
 
+// TestAListsFolderIsNotMade: the disk that the list is on may be away.
+func TestAListsFolderIsNotMade(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "mount")
+	config := Config{Pepper: pepper, Suppression: SuppressionConfig{File: filepath.Join(folder, "list")}}
+	if _, err := NewSuppressions(config, silent()); err == nil || !strings.Contains(err.Error(), folder+": make it") {
+		t.Errorf("without the folder: %v", err)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	startList(t, config)
+}
+
 // TestABadFileIsRefused: a list that cannot be trusted is as good as none.
 func TestABadFileIsRefused(t *testing.T) {
 	good := filepath.Join(t.TempDir(), "list")
