@@ -97,3 +97,16 @@ func TestNobodyCopiesWhatIsInUse(t *testing.T) {
 		t.Errorf("nobody else is there: %v", err)
 	}
 }
+
+// TestConnectionsHaveTheirDSNsName lets operators tell services apart.
+func TestConnectionsHaveTheirDSNsName(t *testing.T) {
+	cluster := pgtest.Start(t, pgtest.Fast)
+	database := cluster.Database(t)
+	for more, want := range map[string]string{"": "enrichd", "&application_name=crm": "crm"} {
+		store := open(t, ledger.Config{PostgreSQL: database + more})
+		var name string
+		if err := store.Pool().QueryRow(`SELECT application_name FROM pg_stat_activity WHERE pid = pg_backend_pid()`).Scan(&name); err != nil || name != want {
+			t.Errorf("%q is called %q, %v", more, name, err)
+		}
+	}
+}

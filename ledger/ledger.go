@@ -92,7 +92,7 @@ type Store struct {
 	lock   *os.File // SQLite only
 	// unwiped is set while the log may hold what was erased; SQLite only.
 	unwiped atomic.Bool
-	client  string // PostgreSQL only: the name of this Store's connections
+	opener  int32 // PostgreSQL only: by which its connections are told from others'
 	secret  []byte
 	// What workers of all lanes ask for at once; those of the bulk lane make way.
 	claims, patientClaims *Batcher[wish, Lead]

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -14,20 +14,32 @@ import (
 // setUpLock is the advisory lock under which tables are made.
 const setUpLock = 0x656e7269636864 // "enrichd"
 
+// openLock begins the advisory locks that tell who has the ledger open: each
+// connection holds one, shared, whose other half is its Store's own.
+const openLock = 0x656e7269 // "enri"
+
+// applicationName is what PostgreSQL calls connections of a DSN without a name.
+const applicationName = "enrichd"
+
 func openPostgres(ctx context.Context, config Config) (*Store, error) {
 	parsed, err := pgx.ParseConfig(config.PostgreSQL)
 	if err != nil {
 		return nil, errors.New("ledger: postgresql: the connection string cannot be read") // the cause repeats it, password and all
 	}
-	client := clientPrefix + uuid.NewString()
-	parsed.RuntimeParams["application_name"] = client
-	pool := stdlib.OpenDB(*parsed)
+	if parsed.RuntimeParams["application_name"] == "" {
+		parsed.RuntimeParams["application_name"] = applicationName
+	}
+	opener := rand.Int32()
+	pool := stdlib.OpenDB(*parsed, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, `SELECT pg_advisory_lock_shared($1, $2)`, int32(openLock), opener)
+		return err
+	}))
 	pool.SetMaxOpenConns(config.Connections)
 	pool.SetMaxIdleConns(config.Connections)
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("ledger: open: %w", err), pool.Close())
 	}
-	return &Store{writer: pool, reader: pool, client: client}, nil
+	return &Store{writer: pool, reader: pool, opener: opener}, nil
 }
 
 // RefusesText tells whether an error is about a text that cannot be stored or
@@ -37,17 +49,15 @@ func RefusesText(err error) bool {
 	return errors.Is(err, errText) || errors.As(err, &refused) && refused.Code == "22021" // character_not_in_repertoire
 }
 
-// clientPrefix begins the name by which PostgreSQL knows a Store's connections.
-const clientPrefix = "enrichd-"
-
 // alone is ErrInUse when another Store has the ledger open. Of a file none can.
 func (s *Store) alone(ctx context.Context) error {
 	if s.sqlite {
 		return nil
 	}
 	var others bool
-	err := s.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
-		AND application_name LIKE $1 AND application_name <> $2)`, clientPrefix+"%", s.client).Scan(&others)
+	err := s.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND classid = $1 AND objid <> $2)`,
+		int32(openLock), s.opener).Scan(&others)
 	if err == nil && others {
 		err = ErrInUse
 	}
