@@ -176,6 +176,47 @@ func TestRedisHangs(t *testing.T) {
 	eventually(t, func() bool { return !r.reading.away.Load() && !r.writing.away.Load() })
 }
 
+// pauses is a hook that pauses a server when it says that it has lost a script.
+type pauses struct{ *redistest.Server }
+
+func (pauses) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (p pauses) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, command redis.Cmder) error {
+		err := next(ctx, command)
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			p.Pause()
+		}
+		return err
+	}
+}
+
+func (pauses) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// TestRedisHangsAfterItLostItsScripts waits no longer for the script that is sent
+// again than for any other, however patient the connection is.
+func TestRedisHangsAfterItLostItsScripts(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, err := redisConfig(server).Redis.Client(redisconn.Options{Patience: 20 * time.Second, PoolSize: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes := &together{UniversalClient: client, patience: time.Second}
+	t.Cleanup(func() { writes.Close() })
+	writes.AddHook(pauses{server})
+	defer server.Resume()
+	began := time.Now()
+	err = renewScript.Run(t.Context(), writes, []string{"a lease"}, "mine", 1).Err()
+	if took := time.Since(began); err == nil || took > 10*time.Second {
+		t.Errorf("ended with %v after %v", err, took)
+	}
+	server.Resume()
+	eventually(t, func() bool { return renewScript.Run(t.Context(), writes, []string{"a lease"}, "mine", 1).Err() == nil })
+}
+
 // TestConnectionsAreOpenBeforeTheyAreNeeded holds for reading and for writing.
 func TestConnectionsAreOpenBeforeTheyAreNeeded(t *testing.T) {
 	t.Parallel()

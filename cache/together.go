@@ -42,19 +42,30 @@ type errand struct {
 	done     chan struct{} // closed when each has its answer
 }
 
-// EvalSha runs a script that the server knows. A probe's goes alone: the others
-// would not pass the breaker with it.
+// EvalSha runs a script that the server knows.
 func (c *together) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
-	if ctx.Value(probing{}) != nil {
-		return c.UniversalClient.EvalSha(ctx, sha1, keys, args...)
-	}
+	return c.eval(ctx, "evalsha", sha1, keys, args)
+}
+
+// Eval runs a script that the server has lost.
+func (c *together) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return c.eval(ctx, "eval", script, keys, args)
+}
+
+// eval runs a script. A probe's goes alone: the others would not pass the breaker
+// with it.
+func (c *together) eval(ctx context.Context, name, script string, keys []string, args []any) *redis.Cmd {
 	words := make([]any, 0, 3+len(keys)+len(args))
-	words = append(words, "evalsha", sha1, len(keys))
+	words = append(words, name, script, len(keys))
 	for _, key := range keys {
 		words = append(words, key)
 	}
 	command := redis.NewCmd(ctx, append(words, args...)...)
 	command.SetFirstKeyPos(3)
+	if ctx.Value(probing{}) != nil {
+		_ = c.Process(ctx, command)
+		return command
+	}
 	if err := c.send(ctx, command); err != nil {
 		command = redis.NewCmd(ctx)
 		command.SetErr(err)
