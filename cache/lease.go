@@ -164,7 +164,7 @@ func (l *leases) end(t tag, token string) {
 // another has brought what is enough. Beginning from what the caller knows, it
 // returns all that is known then. Who has waited for half of the time that ctx
 // leaves overtakes the holder, which may hang: one replica does, the others go on
-// waiting, so that at most two ask at once. It goes on without a lease when Redis
+// waiting, so that at most two ask at once; when it fails, the next one does. It goes on without a lease when Redis
 // is away or slower than a call to a vendor bears.
 func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*entry) bool) (now *entry, release func()) {
 	lasts := leaseLasts
@@ -266,22 +266,19 @@ func (r *remote) acquire(ctx context.Context, t tag, token string, lasts time.Du
 // when it would be renewed for the first time.
 func (r *remote) holding(ctx context.Context, t tag, token string, lasts time.Duration) (release func()) {
 	ended := r.leases.take(t, token)
-	r.running.Add(1)
 	renewal := time.AfterFunc(renewAfter(lasts), func() {
-		defer r.running.Done()
-		select {
-		case <-ended:
-		case <-ctx.Done():
-		case <-r.closing:
-		default:
-			r.prolong(t, token, lasts)
-			r.renew(t, token, lasts, ended, ctx.Done())
-		}
+		r.background(func() {
+			select {
+			case <-ended:
+			case <-ctx.Done():
+			default:
+				r.prolong(t, token, lasts)
+				r.renew(t, token, lasts, ended, ctx.Done())
+			}
+		})
 	})
 	return sync.OnceFunc(func() {
-		if renewal.Stop() {
-			r.running.Done()
-		}
+		renewal.Stop()
 		if r.leases.leave(t, token, false) {
 			r.release(ctx, t, token)
 		}
@@ -295,7 +292,7 @@ func (r *remote) hold(t tag, until <-chan struct{}) {
 	if !ok {
 		return
 	}
-	r.running.Go(func() {
+	r.background(func() {
 		r.prolong(t, token, leaseLasts) // the look-up's time may be as good as over
 		r.renew(t, token, leaseLasts, ended, until)
 		if r.leases.leave(t, token, true) {
@@ -316,7 +313,7 @@ func (r *remote) renew(t tag, token string, lasts time.Duration, ended, stop <-c
 		select {
 		case <-ended:
 			return
-		case <-r.closing:
+		case <-r.open.Done():
 			return
 		case <-stop:
 			return
@@ -328,7 +325,7 @@ func (r *remote) renew(t tag, token string, lasts time.Duration, ended, stop <-c
 
 // prolong has a lease last for that long from now.
 func (r *remote) prolong(t tag, token string, lasts time.Duration) {
-	err := within(context.Background(), r.store, func(ctx context.Context) error {
+	err := within(r.open, r.store, func(ctx context.Context) error {
 		return renewScript.Run(ctx, r.writes, []string{r.keys.lease(t)}, token, lasts.Milliseconds()).Err()
 	})
 	if err != nil {
@@ -339,7 +336,7 @@ func (r *remote) prolong(t tag, token string, lasts time.Duration) {
 // release ends a lease that brought nothing.
 func (r *remote) release(ctx context.Context, t tag, token string) {
 	err := within(context.WithoutCancel(ctx), r.patience.recall, func(ctx context.Context) error {
-		return releaseScript.Run(ctx, r.writes, []string{r.keys.lease(t), r.keys.sequence(t[0])}, token, r.keys.channel(), t[:]).Err()
+		return releaseScript.Run(ctx, r.writes, []string{r.keys.lease(t), r.keys.sequence(t[0])}, token, r.keys.channel(), t[:], leaseLasts.Milliseconds()).Err()
 	})
 	if err != nil {
 		r.failed(err)

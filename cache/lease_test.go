@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/enrichd/enrichd/cache/redistest"
 	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
 )
@@ -216,6 +217,61 @@ func TestNobodyOvertakesTwice(t *testing.T) {
 	if late.Err() == nil || caches[2].Stats().Unleased != 1 {
 		t.Error("the second holder was overtaken too")
 	}
+}
+
+// TestAtMostTwoAskAtOnce has a holder overtaken by one that fails while the first
+// still hangs: the next overtakes the first again, and nobody asks beside them.
+func TestAtMostTwoAskAtOnce(t *testing.T) {
+	t.Parallel()
+	r := startRemote(t, redistest.Start(t), patient)
+	subject := newTag()
+	step := func(token string, granted bool) {
+		t.Helper()
+		answer, err := r.acquire(t.Context(), subject, token, time.Minute, 0)
+		if err != nil || answer.granted != granted {
+			t.Errorf("%s: granted is %v, %v", token, answer.granted, err)
+		}
+	}
+	step("first", true)
+	step("!second", true)
+	step("!second", true) // again is once
+	step("!third", false)
+	r.release(t.Context(), subject, "!second")
+	step("third", false)
+	step("first", true)
+	step("!third", true)
+	step("!fourth", false)
+	r.release(t.Context(), subject, "first")
+	step("!fourth", false)
+	r.release(t.Context(), subject, "!third")
+	step("fourth", true)
+	step("!fifth", true)
+	brought := mustEntry(t, subject, time.Now().Add(time.Hour), titleBy("alpha", now()))
+	if _, err := r.fillAs(t.Context(), brought, "!fifth"); err != nil {
+		t.Error(err)
+	}
+	if left := r.writes.Exists(t.Context(), r.keys.lease(subject)).Val(); left != 0 {
+		t.Error("a lease outlives what its holder brought")
+	}
+}
+
+// TestCloseDoesNotWaitForLeases that nobody has released, nor for their renewal.
+func TestCloseDoesNotWaitForLeases(t *testing.T) {
+	t.Parallel()
+	_, caches := replicas(t, 1)
+	never := func(enrich.Record) bool { return false }
+	caches[0].Lease(t.Context(), keyOf(t, "ada@orchard.example.com"), never)
+	held := keyOf(t, "eve@orchard.example.com")
+	caches[0].Lease(t.Context(), held, never)
+	caches[0].Hold(held, t.Context().Done())
+	began := time.Now()
+	if err := caches[0].Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > renewAfter(leaseLasts)/2 {
+		t.Errorf("took %v", took)
+	}
+	caches[0].Hold(held, t.Context().Done()) // begins nothing any more
 }
 
 // TestLeaseBringsWhatIsMissing returns to a replica that lacks one attribute

@@ -46,10 +46,11 @@ type remote struct {
 	recovery *recovery
 	stats    *counters
 	log      *slog.Logger
-	cancel   context.CancelFunc // ends what runs in the background
+	open     context.Context // until the tier is closed
+	cancel   context.CancelFunc
+	ending   sync.Mutex // held while something begins in the background, and while open ends
 	running  sync.WaitGroup
 	ended    sync.Once
-	closing  chan struct{} // closed when leases are not renewed any more
 	// complained is when a failure was last logged, in Unix seconds.
 	complained atomic.Int64
 }
@@ -74,9 +75,8 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 		recovery: recovery,
 		stats:    stats,
 		log:      log,
-		cancel:   func() {},
-		closing:  make(chan struct{}),
 	}
+	r.open, r.cancel = context.WithCancel(context.Background())
 	options := redisconn.Options{Patience: patience.store, PoolSize: config.PoolSize, MinIdle: min(ready, config.PoolSize)}
 	writes, err := config.Client(options)
 	if err != nil {
@@ -98,8 +98,7 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 // news, which go to the follower as well.
 func (r *remote) start(follower follower) {
 	r.follower = follower
-	ctx, cancel := context.WithCancel(context.Background())
-	r.cancel = cancel
+	ctx := r.open
 	var met sync.WaitGroup
 	for _, side := range []struct {
 		client  redis.UniversalClient
@@ -200,10 +199,21 @@ func (r *remote) failed(err error) {
 	}
 }
 
+// background runs what ends soon after the tier is closed. From then on nothing
+// begins.
+func (r *remote) background(run func()) {
+	r.ending.Lock()
+	defer r.ending.Unlock()
+	if r.open.Err() == nil {
+		r.running.Go(run)
+	}
+}
+
 func (r *remote) close() (err error) {
 	r.ended.Do(func() {
-		close(r.closing)
+		r.ending.Lock()
 		r.cancel()
+		r.ending.Unlock()
 		r.running.Wait()
 		err = errors.Join(r.reads.Close(), r.writes.Close())
 	})

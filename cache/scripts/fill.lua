@@ -38,7 +38,7 @@ if sealed ~= '' then
   local sequence = redis.call('INCR', KEYS[3])
   redis.call('PUBLISH', ARGV[6], 'f' .. struct.pack('>I8I8', sequence, version) .. ARGV[7])
 end
-if ARGV[8] ~= '' and redis.call('GET', KEYS[4]) == ARGV[8] then
+if ARGV[8] ~= '' and string.sub(redis.call('GET', KEYS[4]) or '', 1, #ARGV[8]) == ARGV[8] then
   redis.call('DEL', KEYS[4])
 end
 return {1, version, now, erased, ''}

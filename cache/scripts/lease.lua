@@ -1,6 +1,7 @@
 -- Takes the lease on a subject, unless there is news about the subject or
 -- another holds the lease. Taking it twice is taking it once. A token that
--- begins with ! takes it from a holder whose token does not.
+-- begins with ! takes it from a holder whose token does not, and is put before
+-- that: release.lua gives it back.
 --
 -- KEYS: entry, lease
 -- ARGV: token, how long the lease lasts in ms, version of the entry that the
@@ -17,10 +18,15 @@ if redis.call('TYPE', KEYS[1]).ok == 'string' then
     return {0, now, 0, redis.call('GETRANGE', KEYS[1], 0, ARGV[4] - 1)}
   end
 end
-local holder = redis.call('GET', KEYS[2])
-local overtakes = holder and string.sub(ARGV[1], 1, 1) == '!' and string.sub(holder, 1, 1) ~= '!'
-if holder and holder ~= ARGV[1] and not overtakes then
-  return {0, now, math.max(redis.call('PTTL', KEYS[2]), 1), ''}
+local token = ARGV[1]
+local holder = redis.call('GET', KEYS[2]) or ''
+if string.sub(holder, 1, #token) == token then
+  token = holder
+elseif holder ~= '' then
+  if string.sub(token, 1, 1) ~= '!' or string.sub(holder, 1, 1) == '!' then
+    return {0, now, math.max(redis.call('PTTL', KEYS[2]), 1), ''}
+  end
+  token = token .. holder
 end
-redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+redis.call('SET', KEYS[2], token, 'PX', ARGV[2])
 return {1, now, 0, ''}
