@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
@@ -104,9 +106,31 @@ func (c *deadlettersReplayCommand) Run(ctx context.Context, terminal terminal) e
 			return err
 		}
 		refused = done.GetRefused()
-		return printMessage(terminal.out, done, c.JSON)
+		return c.print(terminal.out, done)
 	})
 	return errors.Join(err, someFailed(int(refused)))
+}
+
+// print tells how many were replayed, or would be, and which were not. The
+// numbers stand there when they are 0 too.
+func (c *deadlettersReplayCommand) print(out io.Writer, done *enrichv1.ReplayDeadLettersResponse) error {
+	if c.JSON {
+		text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(done)
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s\n", text)
+		}
+		return err
+	}
+	what := "replayed"
+	if c.DryRun {
+		what = "to be replayed"
+	}
+	if _, err := fmt.Fprintf(out, "%d %s, %d refused\n", done.GetReplayed(), what, done.GetRefused()); err != nil || len(done.GetRefusals()) == 0 {
+		return err
+	}
+	return printRows(out, false, "ID\tREASON\tTARGET", done.GetRefusals(), func(refusal *enrichv1.ReplayRefusal) []string {
+		return []string{refusal.GetId(), refusal.GetReason(), refusal.GetTarget()}
+	})
 }
 
 // deadlettersCompareCommand compares a control answer with the stored one.

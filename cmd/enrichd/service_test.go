@@ -198,8 +198,14 @@ func TestCommandsOverAService(t *testing.T) {
 	if none := o.lines("deadletters", "list"); len(none) != 0 {
 		t.Errorf("dead letters: %v", none)
 	}
-	if replayed := o.lines("deadletters", "replay", "--all", "--dry-run"); len(replayed) != 1 {
+	if replayed := o.lines("deadletters", "replay", "--all", "--dry-run"); len(replayed) != 1 || replayed[0]["replayed"] != "0" || replayed[0]["refused"] != "0" {
 		t.Errorf("replay says %v", replayed)
+	}
+	if replayed := o.says("deadletters", "replay", "--reason", "unavailable"); replayed != "0 replayed, 0 refused\n" {
+		t.Errorf("replay says %q", replayed)
+	}
+	if code, replayed, said := command(t, "", "deadletters", "replay", "nobody", "anybody"); code != 1 || !strings.HasPrefix(replayed, "0 replayed, 2 refused\n") || !strings.Contains(replayed, "gone") {
+		t.Errorf("replay of letters that nobody knows: exit code %d, %q, %s", code, replayed, said)
 	}
 	for _, refused := range []struct {
 		says string
