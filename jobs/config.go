@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -57,21 +58,14 @@ func (c Config) WithDefaults() Config {
 		}
 	}
 	c.Workers = workers
-	setDefault(&c.Deliverers, 32)
-	setDefault(&c.Tries, 3)
-	setDefault(&c.Backoff, 2*time.Second)
-	setDefault(&c.Deadline, 72*time.Hour)
-	setDefault(&c.AttemptTimeout, time.Minute)
-	setDefault(&c.DeliveryTries, 12)
-	setDefault(&c.DeliveryBackoff, 30*time.Second)
+	c.Deliverers = cmp.Or(c.Deliverers, 32)
+	c.Tries = cmp.Or(c.Tries, 3)
+	c.Backoff = cmp.Or(c.Backoff, 2*time.Second)
+	c.Deadline = cmp.Or(c.Deadline, 72*time.Hour)
+	c.AttemptTimeout = cmp.Or(c.AttemptTimeout, time.Minute)
+	c.DeliveryTries = cmp.Or(c.DeliveryTries, 12)
+	c.DeliveryBackoff = cmp.Or(c.DeliveryBackoff, 30*time.Second)
 	return c
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Validate reports every field that cannot be obeyed.

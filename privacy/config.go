@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -60,20 +61,13 @@ const minPepper = 16
 // WithDefaults returns c with its zero fields set.
 func (c Config) WithDefaults() Config {
 	c.Redis = c.Redis.WithDefaults()
-	setDefault(&c.Suppression.MaxEntries, 1_000_000)
-	setDefault(&c.Audit.MaxBytes, 100<<20)
-	setDefault(&c.Audit.MaxAge, 24*time.Hour)
-	setDefault(&c.Audit.Keep, 400)
-	setDefault(&c.Audit.KeepFor, 400*24*time.Hour)
-	setDefault(&c.Audit.Queue, 8192)
+	c.Suppression.MaxEntries = cmp.Or(c.Suppression.MaxEntries, 1_000_000)
+	c.Audit.MaxBytes = cmp.Or(c.Audit.MaxBytes, 100<<20)
+	c.Audit.MaxAge = cmp.Or(c.Audit.MaxAge, 24*time.Hour)
+	c.Audit.Keep = cmp.Or(c.Audit.Keep, 400)
+	c.Audit.KeepFor = cmp.Or(c.Audit.KeepFor, 400*24*time.Hour)
+	c.Audit.Queue = cmp.Or(c.Audit.Queue, 8192)
 	return c
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Validate reports every field that cannot be obeyed. Files are opened by

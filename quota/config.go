@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -86,23 +87,16 @@ type Cap struct {
 
 // WithDefaults returns c with its zero fields set.
 func (c Config) WithDefaults() Config {
-	setDefault(&c.Replicas, 1)
-	setDefault(&c.Guard, 100*time.Millisecond)
-	setDefault(&c.Reserve, 0.1)
-	setDefault(&c.MaxWaiting, 1<<15)
-	setDefault(&c.MaxCall, 5*time.Minute)
-	setDefault(&c.MaxPause, 24*time.Hour)
+	c.Replicas = cmp.Or(c.Replicas, 1)
+	c.Guard = cmp.Or(c.Guard, 100*time.Millisecond)
+	c.Reserve = cmp.Or(c.Reserve, 0.1)
+	c.MaxWaiting = cmp.Or(c.MaxWaiting, 1<<15)
+	c.MaxCall = cmp.Or(c.MaxCall, 5*time.Minute)
+	c.MaxPause = cmp.Or(c.MaxPause, 24*time.Hour)
 	c.Redis = c.Redis.withDefaults()
 	c.Guard = max(c.Guard, 0)
 	c.Reserve = max(c.Reserve, 0)
 	return c
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Validate reports every field that cannot be obeyed.

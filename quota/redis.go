@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -27,7 +28,7 @@ type RedisConfig struct {
 
 func (c RedisConfig) withDefaults() RedisConfig {
 	c.Config = c.Config.WithDefaults()
-	setDefault(&c.Lease, time.Second)
+	c.Lease = cmp.Or(c.Lease, time.Second)
 	return c
 }
 

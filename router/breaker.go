@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -39,11 +40,11 @@ type BreakerConfig struct {
 }
 
 func (c BreakerConfig) withDefaults() BreakerConfig {
-	setDefault(&c.Failures, 5)
-	setDefault(&c.Ratio, 0.5)
-	setDefault(&c.Least, 20)
-	setDefault(&c.OpenFor, 15*time.Second)
-	setDefault(&c.Probes, 1)
+	c.Failures = cmp.Or(c.Failures, 5)
+	c.Ratio = cmp.Or(c.Ratio, 0.5)
+	c.Least = cmp.Or(c.Least, 20)
+	c.OpenFor = cmp.Or(c.OpenFor, 15*time.Second)
+	c.Probes = cmp.Or(c.Probes, 1)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -131,31 +132,24 @@ func (b Backoff) before(repeat int) time.Duration {
 
 // WithDefaults returns c with its zero fields set.
 func (c Config) WithDefaults() Config {
-	setDefault(&c.Order, Listed)
-	setDefault(&c.Attempts, 3)
-	setDefault(&c.AttemptTimeout, 10*time.Second)
-	setDefault(&c.MinAttempt, 100*time.Millisecond)
-	setDefault(&c.Keep, 10*time.Second)
-	setDefault(&c.Patience.Interactive, time.Second)
-	setDefault(&c.Patience.Standard, 2*time.Second)
-	setDefault(&c.Patience.Bulk, 20*time.Second)
-	setDefault(&c.Backoff.Base, 250*time.Millisecond)
-	setDefault(&c.Backoff.Cap, 5*time.Second)
-	setDefault(&c.RetryRatio, 0.1)
-	setDefault(&c.Pause, 5*time.Second)
-	setDefault(&c.BlockPause, time.Minute)
-	setDefault(&c.PollEvery, 3*time.Second)
-	setDefault(&c.RememberRefusals, 24*time.Hour)
-	setDefault(&c.RefusalsKept, 10_000)
+	c.Order = cmp.Or(c.Order, Listed)
+	c.Attempts = cmp.Or(c.Attempts, 3)
+	c.AttemptTimeout = cmp.Or(c.AttemptTimeout, 10*time.Second)
+	c.MinAttempt = cmp.Or(c.MinAttempt, 100*time.Millisecond)
+	c.Keep = cmp.Or(c.Keep, 10*time.Second)
+	c.Patience.Interactive = cmp.Or(c.Patience.Interactive, time.Second)
+	c.Patience.Standard = cmp.Or(c.Patience.Standard, 2*time.Second)
+	c.Patience.Bulk = cmp.Or(c.Patience.Bulk, 20*time.Second)
+	c.Backoff.Base = cmp.Or(c.Backoff.Base, 250*time.Millisecond)
+	c.Backoff.Cap = cmp.Or(c.Backoff.Cap, 5*time.Second)
+	c.RetryRatio = cmp.Or(c.RetryRatio, 0.1)
+	c.Pause = cmp.Or(c.Pause, 5*time.Second)
+	c.BlockPause = cmp.Or(c.BlockPause, time.Minute)
+	c.PollEvery = cmp.Or(c.PollEvery, 3*time.Second)
+	c.RememberRefusals = cmp.Or(c.RememberRefusals, 24*time.Hour)
+	c.RefusalsKept = cmp.Or(c.RefusalsKept, 10_000)
 	c.Breaker = c.Breaker.withDefaults()
 	return c
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Validate reports every field that cannot be obeyed.

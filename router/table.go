@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -100,8 +101,8 @@ func (t *table) route(provider string) *route {
 // strategy fills a plan's blanks in.
 func (t *table) strategy(plan Plan) *strategy {
 	s := &strategy{routes: t.routes, order: plan.Order, minConfidence: plan.MinConfidence}
-	setDefault(&s.order, t.config.Order)
-	setDefault(&s.minConfidence, t.config.MinConfidence)
+	s.order = cmp.Or(s.order, t.config.Order)
+	s.minConfidence = cmp.Or(s.minConfidence, t.config.MinConfidence)
 	if plan.Providers != nil {
 		s.routes = make([]*route, len(plan.Providers))
 		for i, provider := range plan.Providers {
@@ -127,8 +128,8 @@ func (t *table) planOf(account enrich.Account) *strategy {
 
 // newRoute makes a route, which goes on with what the one before has learned.
 func (r *Router) newRoute(config Config, provider Provider, before *route) *route {
-	setDefault(&provider.Timeout, config.AttemptTimeout)
-	setDefault(&provider.Pause, config.Pause)
+	provider.Timeout = cmp.Or(provider.Timeout, config.AttemptTimeout)
+	provider.Pause = cmp.Or(provider.Pause, config.Pause)
 	rt := &route{
 		name:   provider.Name,
 		vendor: vendor{Provider: provider.Lookup, timeout: provider.Timeout, pause: provider.Pause},
