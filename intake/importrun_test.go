@@ -3,8 +3,6 @@ package intake_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -97,22 +95,11 @@ func TestImportRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	store, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "enrichd.db"), Node: "n"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	normalizer, err := email.New(email.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	vendor := &moody{}
-	engine, err := jobs.New(t.Context(), jobs.Config{Backoff: 10 * time.Millisecond}, jobs.Parts{Store: store, Enricher: vendor, Normalizer: normalizer,
-		Suppressions: enrich.NoSuppressions{}, Account: func(name string) (enrich.Account, bool) { return enrich.Account{Name: name}, true },
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store, engine := open(t, func(parts *jobs.Parts) {
+		parts.Enricher = vendor
+		parts.Account = func(name string) (enrich.Account, bool) { return enrich.Account{Name: name}, true }
+	})
 	if err := engine.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 
 var acme = enrich.Account{Name: "acme"}
 
-func open(t testing.TB) (*ledger.Store, *jobs.Engine) {
+func open(t testing.TB, change ...func(*jobs.Parts)) (*ledger.Store, *jobs.Engine) {
 	t.Helper()
 	store, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "enrichd.db"), Node: "n"})
 	if err != nil {
@@ -34,8 +34,11 @@ func open(t testing.TB) (*ledger.Store, *jobs.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := jobs.New(t.Context(), jobs.Config{}, jobs.Parts{Store: store, Normalizer: normalizer, Suppressions: enrich.NoSuppressions{},
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	parts := jobs.Parts{Store: store, Normalizer: normalizer, Suppressions: enrich.NoSuppressions{}, Log: slog.New(slog.DiscardHandler)}
+	for _, each := range change {
+		each(&parts)
+	}
+	engine, err := jobs.New(t.Context(), jobs.Config{Backoff: 10 * time.Millisecond}, parts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package jobs_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -161,7 +160,7 @@ type world struct {
 	objects *objections
 }
 
-func newWorld(t testing.TB, config ledger.Config, start bool) *world {
+func newWorld(t testing.TB, config ledger.Config, start bool, change ...func(*jobs.Parts)) *world {
 	t.Helper()
 	if config.Node == "" {
 		config.Node = "node-1"
@@ -176,11 +175,15 @@ func newWorld(t testing.TB, config ledger.Config, start bool) *world {
 		t.Fatal(err)
 	}
 	w := &world{store: store, script: newScript(), box: &box{}, objects: &objections{}}
-	w.engine, err = jobs.New(t.Context(), jobs.Config{Backoff: 20 * time.Millisecond, DeliveryBackoff: 20 * time.Millisecond, DeliveryTries: 3}, jobs.Parts{
+	parts := jobs.Parts{
 		Store: store, Enricher: w.script, Normalizer: normalizer, Suppressions: w.objects, Sinks: []sinks.Sink{w.box},
 		Account: func(name string) (enrich.Account, bool) { return enrich.Account{Name: name}, name != "gone" },
-		Log:     slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
+		Log:     slog.New(slog.DiscardHandler),
+	}
+	for _, each := range change {
+		each(&parts)
+	}
+	w.engine, err = jobs.New(t.Context(), jobs.Config{Backoff: 20 * time.Millisecond, DeliveryBackoff: 20 * time.Millisecond, DeliveryTries: 3}, parts)
 	if err != nil {
 		t.Fatal(err)
 	}
