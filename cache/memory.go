@@ -195,6 +195,8 @@ func (m *memory) erased(t tag, x erasure) {
 	case known:
 	case nil:
 		m.drop(s, t)
+		// Else it may take for an update what comes next, and apply the deletion after that.
+		m.cache.Wait()
 	default:
 		m.put(s, left)
 	}

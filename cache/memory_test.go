@@ -93,6 +93,30 @@ func TestMemoryAndRistrettoAgree(t *testing.T) {
 	}
 }
 
+// TestMemoryKeepsWhatComesAfterAnErasure at once, while ristretto has yet to apply
+// what was erased and the erasure.
+func TestMemoryKeepsWhatComesAfterAnErasure(t *testing.T) {
+	m := startMemory(t, 256<<20)
+	until, after := time.Now().Add(time.Hour), titleBy("alpha", now().Add(time.Minute))
+	var writers sync.WaitGroup
+	for range 4 {
+		writers.Go(func() {
+			for range 5000 {
+				subject := newTag()
+				m.remember(t.Context(), mustEntry(t, subject, until, titleBy("alpha", now())))
+				m.forget(t.Context(), subject)
+				m.remember(t.Context(), mustEntry(t, subject, until, after))
+				m.cache.Wait()
+				m.takeOut()
+				if m.recall(t.Context(), subject) == nil {
+					t.Error("lost what was learned after an erasure")
+				}
+			}
+		})
+	}
+	writers.Wait()
+}
+
 func TestMemoryRemovesWhatExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := startMemory(t, 8<<20)
