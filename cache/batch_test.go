@@ -59,6 +59,29 @@ func TestRecallAll(t *testing.T) {
 	}
 }
 
+// TestRecallAllDespiteForeignValues has one of a batch that Redis refuses to read,
+// and one that is none of ours: the others are recalled.
+func TestRecallAllDespiteForeignValues(t *testing.T) {
+	server, caches := replicas(t, 2)
+	one, two := caches[0], caches[1]
+	record := wideRecord(now())
+	var keys []email.Key
+	for i := range 5 {
+		key := keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i))
+		one.Remember(t.Context(), key, record, time.Now().Add(time.Hour))
+		keys = append(keys, key)
+	}
+	direct, name := directly(t, server), func(i int) string { return one.remote.keys.entry(one.tagger.tag(keys[i])) }
+	direct.Del(t.Context(), name(1))
+	direct.RPush(t.Context(), name(1), "not ours")
+	direct.Set(t.Context(), name(3), "not ours", 0)
+	for i, got := range two.RecallAll(t.Context(), keys) {
+		if foreign := i == 1 || i == 3; got.Record.IsEmpty() != foreign || !foreign && !same(got.Record, record) {
+			t.Errorf("subject %d: recalled %d facts by %q", i, len(got.Record.Facts()), got.Tier)
+		}
+	}
+}
+
 // TestWarmRestart asks nothing of a new process: what its predecessor was
 // asked for is in its memory.
 func TestWarmRestart(t *testing.T) {

@@ -23,9 +23,12 @@ func TestFaults(t *testing.T) {
 		strike, end func(*testing.T, *redistest.Server)
 		remedy      func(*Config)
 	}{
-		"paused": {
+		"paused for five seconds": {
 			strike: func(_ *testing.T, s *redistest.Server) { s.Pause() },
-			end:    func(_ *testing.T, s *redistest.Server) { s.Resume() },
+			end: func(_ *testing.T, s *redistest.Server) {
+				<-time.After(5 * time.Second)
+				s.Resume()
+			},
 		},
 		"killed and restarted empty": {
 			strike: func(_ *testing.T, s *redistest.Server) { s.Kill() },
@@ -64,6 +67,29 @@ func TestFaults(t *testing.T) {
 				func() { fault.end(t, server) })
 		})
 	}
+}
+
+// TestWrongPasswordAtStart goes on without Redis until the password is right, and
+// then tells it what was learned meanwhile.
+func TestWrongPasswordAtStart(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, append([]string{"--user", "keeper", "on", ">another"}, leastRights...)...)
+	config := redisConfig(server)
+	config.Redis.Username, config.Redis.Password = "keeper", "keeping"
+	one := startCache(t, config)
+	key, record := keyOf(t, "ada@orchard.example.com"), wideRecord(now())
+	_, release := one.Lease(t.Context(), key, func(enrich.Record) bool { return false })
+	defer release()
+	one.Remember(t.Context(), key, record, time.Now().Add(time.Hour))
+	if got, by := one.Recall(t.Context(), key); by != enrich.MemoryTier || !same(got, record) {
+		t.Errorf("recalled %d facts by %q", len(got.Facts()), by)
+	}
+	server.Do("ACL", "SETUSER", "keeper", "resetpass", ">keeping")
+	two := startCache(t, config)
+	eventually(t, func() bool {
+		got, by := two.Recall(t.Context(), key)
+		return by != enrich.NoTier && same(got, record)
+	})
 }
 
 // leastRights are what an ACL user needs, as docs/cache.md says.

@@ -255,25 +255,6 @@ func TestAtMostTwoAskAtOnce(t *testing.T) {
 	}
 }
 
-// TestCloseDoesNotWaitForLeases that nobody has released, nor for their renewal.
-func TestCloseDoesNotWaitForLeases(t *testing.T) {
-	t.Parallel()
-	_, caches := replicas(t, 1)
-	never := func(enrich.Record) bool { return false }
-	caches[0].Lease(t.Context(), keyOf(t, "ada@orchard.example.com"), never)
-	held := keyOf(t, "eve@orchard.example.com")
-	caches[0].Lease(t.Context(), held, never)
-	caches[0].Hold(held, t.Context().Done())
-	began := time.Now()
-	if err := caches[0].Close(); err != nil {
-		t.Error(err)
-	}
-	if took := time.Since(began); took > renewAfter(leaseLasts)/2 {
-		t.Errorf("took %v", took)
-	}
-	caches[0].Hold(held, t.Context().Done()) // begins nothing any more
-}
-
 // TestLeaseBringsWhatIsMissing returns to a replica that lacks one attribute
 // only when another has brought it, not at the first news.
 func TestLeaseBringsWhatIsMissing(t *testing.T) {

@@ -2,11 +2,13 @@ package cache
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/enrichd/enrichd/cache/redistest"
@@ -54,6 +56,12 @@ func TestRedisBytesThatAreNotOurs(t *testing.T) {
 			e.version = uint64(time.Now().Add(48 * time.Hour).UnixMicro())
 			return direct.Set(ctx, key, e.seal(nil), 0).Err()
 		}, RefusedFuture},
+		"a decompression bomb": {func(ctx context.Context, key string, subject tag) error {
+			bomb := append(valid(subject)[:headerSize], s2.Encode(nil, make([]byte, 64<<20))...)
+			bomb[7] |= flagCompressed
+			binary.BigEndian.PutUint32(bomb[28:], checksum(bomb))
+			return direct.Set(ctx, key, bomb, 0).Err()
+		}, RefusedDamaged},
 		"another subject's entry": {func(ctx context.Context, key string, _ tag) error {
 			return direct.Set(ctx, key, valid(newTag()), 0).Err()
 		}, RefusedForeign},
@@ -74,6 +82,11 @@ func TestRedisBytesThatAreNotOurs(t *testing.T) {
 			if test.want != "" && after.Refused[test.want] != before.Refused[test.want]+1 {
 				t.Errorf("not counted as %s: %v", test.want, after.Refused)
 			}
+			_, release := r.lease(t.Context(), subject, nil, func(*entry) bool { return true })
+			if r.stats.snapshot().Leased != before.Leased+1 {
+				t.Error("no lease is given")
+			}
+			release()
 			r.remember(t.Context(), mustEntry(t, subject, time.Now().Add(time.Hour), fact))
 			if got := r.recall(t.Context(), subject); got == nil {
 				t.Error("a new record cannot be kept")
