@@ -45,7 +45,7 @@ type heard struct {
 // follow handles messages until ctx ends. Delivery is not guaranteed: a new
 // subscription and a hole in the numbers mean that something was missed.
 func (r *remote) follow(ctx context.Context) {
-	subscription := r.reads.Subscribe(ctx, r.keys.channel())
+	subscription := r.reads.Subscribe(ctx, r.keys.channel)
 	defer subscription.Close()
 	messages := subscription.ChannelWithSubscriptions(
 		redis.WithChannelSize(unread),

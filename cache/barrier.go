@@ -61,7 +61,7 @@ func (b *barriers) raise(provider string, to barrier) {
 func (r *remote) bar(ctx context.Context, provider string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.store)
 	defer cancel()
-	err := barScript.Run(ctx, r.writes, []string{r.keys.barriers()}, provider, r.keys.channel()).Err()
+	err := barScript.Run(ctx, r.writes, []string{r.keys.barriers()}, provider, r.keys.channel).Err()
 	if err != nil {
 		r.failed(err)
 		return fmt.Errorf("cache: other replicas may still use what the provider said: %w", err)

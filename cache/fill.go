@@ -123,7 +123,7 @@ func (r *remote) tryFill(ctx context.Context, e *entry, expected uint64, erased 
 	lasts := max(time.Until(e.until).Milliseconds(), 1)
 	reply, err := fillScript.Run(ctx, r.writes,
 		[]string{r.keys.entry(e.tag), r.keys.erased(e.tag), r.keys.sequence(e.tag[0]), r.keys.lease(e.tag)},
-		expected, erased, sealed, lasts, maxSealed+1, r.keys.channel(), e.tag[:], token).Slice()
+		expected, erased, sealed, lasts, maxSealed+1, r.keys.channel, e.tag[:], token).Slice()
 	if err != nil {
 		return filled{}, err
 	}
@@ -172,5 +172,5 @@ func (r *remote) forget(ctx context.Context, t tag) error {
 
 func (r *remote) erase(ctx context.Context, t tag) error {
 	keys := append([]string{r.keys.erased(t), r.keys.sequence(t[0])}, r.keys.data(t)...)
-	return forgetScript.Run(ctx, r.writes, keys, erasureStays.Milliseconds(), r.keys.channel(), t[:]).Err()
+	return forgetScript.Run(ctx, r.writes, keys, erasureStays.Milliseconds(), r.keys.channel, t[:]).Err()
 }

@@ -336,7 +336,7 @@ func (r *remote) prolong(t tag, token string, lasts time.Duration) {
 // release ends a lease that brought nothing.
 func (r *remote) release(ctx context.Context, t tag, token string) {
 	err := within(context.WithoutCancel(ctx), r.patience.recall, func(ctx context.Context) error {
-		return releaseScript.Run(ctx, r.writes, []string{r.keys.lease(t), r.keys.sequence(t[0])}, token, r.keys.channel(), t[:], leaseLasts.Milliseconds()).Err()
+		return releaseScript.Run(ctx, r.writes, []string{r.keys.lease(t), r.keys.sequence(t[0])}, token, r.keys.channel, t[:], leaseLasts.Milliseconds()).Err()
 	})
 	if err != nil {
 		r.failed(err)

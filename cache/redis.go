@@ -66,7 +66,7 @@ func newRemote(config RedisConfig, patience patience, barriers *barriers, stats 
 	}
 	r := &remote{
 		patience: patience,
-		keys:     keyspace{prefix: config.Prefix, db: config.DB},
+		keys:     newKeyspace(config.Prefix, config.DB),
 		reading:  newBreaker(patience.recall*3/4, log.With("for", "recalls")),
 		writing:  newBreaker(patience.store*3/4, log.With("for", "leases and writes")),
 		news:     newNews(),

@@ -36,11 +36,13 @@ func script(name string) *redis.Script {
 // sequence number, which counts the messages about them.
 type keyspace struct {
 	prefix string
-	db     int
+	// channel carries the messages. Channels are not part of a database, so it
+	// names its own.
+	channel string
 }
 
-func (k keyspace) group(group byte, name string) string {
-	return k.prefix + "{" + hex.EncodeToString([]byte{group}) + "}:" + name
+func newKeyspace(prefix string, db int) keyspace {
+	return keyspace{prefix: prefix, channel: prefix + "news:" + strconv.Itoa(db)}
 }
 
 func (k keyspace) subject(t tag, name string) string {
@@ -73,17 +75,19 @@ func (k keyspace) data(t tag) []string {
 }
 
 // sequence is the key of the number of messages about a group.
-func (k keyspace) sequence(group byte) string { return k.group(group, "sequence") }
+func (k keyspace) sequence(group byte) string {
+	key := make([]byte, 0, 128)
+	key = append(key, k.prefix...)
+	key = append(key, '{')
+	key = hex.AppendEncode(key, []byte{group})
+	return string(append(key, "}:sequence"...))
+}
 
 // barriers is the key of the times until which providers are not believed.
 func (k keyspace) barriers() string { return k.prefix + "barriers" }
 
 // hottest is the key of the subjects asked for lately.
 func (k keyspace) hottest() string { return k.prefix + "hottest" }
-
-// channel carries the messages. Channels are not part of a database, so it
-// names its own.
-func (k keyspace) channel() string { return k.prefix + "news:" + strconv.Itoa(k.db) }
 
 // numbers reads the integers that begin a script's answer.
 func numbers(reply []any, into ...*int64) error {
