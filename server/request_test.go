@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"math"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
@@ -100,28 +103,70 @@ func TestShortIDsNeedNoRules(t *testing.T) {
 	}
 }
 
-// TestPlainMessagesBreakNoRule: such a message is not checked.
+// TestPlainMessagesBreakNoRule holds what is not checked against the contract: every
+// value of every field at the edge of its rule and beyond, in all sorts of company.
 func TestPlainMessagesBreakNoRule(t *testing.T) {
 	rules, err := contractRules()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, address := range []string{"x", "jane.doe@acme.example", strings.Repeat("x", 300), "\x00"} {
-		message := &enrichv1.EnrichRequest{Subject: &enrichv1.EnrichRequest_Email{Email: address}}
-		if err := rules.Validate(message); !plain(message) || err != nil {
-			t.Errorf("%q: plain is %t, and the rules say %v", address, plain(message), err)
+	var duration []*durationpb.Duration
+	for _, seconds := range []int64{0, 1, -1, 599, 600, 601, 86400 * 3650, 86400*3650 + 1, 315_576_000_000, math.MaxInt64, math.MinInt64} {
+		for _, nanos := range []int32{0, 1, -1, 9_999_999, 10_000_000, 999_999_999, 1_000_000_000, math.MaxInt32, math.MinInt32} {
+			duration = append(duration, &durationpb.Duration{Seconds: seconds, Nanos: nanos})
 		}
 	}
-	for name, message := range map[string]*enrichv1.EnrichRequest{
-		"nothing":      {},
-		"no address":   {Subject: &enrichv1.EnrichRequest_Email{}},
-		"a domain":     {Subject: &enrichv1.EnrichRequest_Domain{Domain: "acme.example"}},
-		"a lane":       {Subject: &enrichv1.EnrichRequest_Email{Email: "x"}, Lane: 99},
-		"an empty age": {Subject: &enrichv1.EnrichRequest_Email{Email: "x"}, MaxAge: &durationpb.Duration{}},
-		"a cost of 0":  {Subject: &enrichv1.EnrichRequest_Email{Email: "x"}, MaxCostMicros: proto.Int64(0)},
-	} {
-		if plain(message) {
-			t.Errorf("%s is plain", name)
+	texts := []string{"", "x", "jane.doe@acme.example", "a_1", "A", "\x00", " ", "~", "\x7f", "é", "a\n",
+		strings.Repeat("x", 64), strings.Repeat("x", 65), strings.Repeat("x", 255), strings.Repeat("x", 256), strings.Repeat("é", 128)}
+	numbers := []int64{0, 1, 2, 3, 4, 99, -1, math.MaxInt64, math.MinInt64}
+	// some makes a value of one field.
+	some := func(field protoreflect.FieldDescriptor) (value protoreflect.Value) {
+		switch {
+		case field.Kind() == protoreflect.EnumKind:
+			return protoreflect.ValueOfEnum(protoreflect.EnumNumber(numbers[rand.IntN(len(numbers))]))
+		case field.Kind() == protoreflect.StringKind:
+			return protoreflect.ValueOf(texts[rand.IntN(len(texts))])
+		case field.Kind() == protoreflect.Int64Kind:
+			return protoreflect.ValueOf(numbers[rand.IntN(len(numbers))])
+		case field.Kind() == protoreflect.MessageKind:
+			var sub proto.Message
+			switch field.Message().FullName() {
+			case "google.protobuf.Duration":
+				sub = duration[rand.IntN(len(duration))]
+			case "google.protobuf.FieldMask":
+				sub = &fieldmaskpb.FieldMask{Paths: []string{texts[rand.IntN(len(texts))]}}
+			case "enrich.v1.Consent":
+				sub = &enrichv1.Consent{Basis: texts[rand.IntN(len(texts))], Source: texts[rand.IntN(len(texts))]}
+			}
+			if sub != nil {
+				return protoreflect.ValueOfMessage(sub.ProtoReflect())
+			}
+		}
+		t.Fatalf("%s: no values for it", field.FullName())
+		return value
+	}
+	fields := (&enrichv1.EnrichRequest{}).ProtoReflect().Descriptor().Fields()
+	passed := map[protoreflect.Name]int{}
+	for range 20_000 {
+		message := emailOf("x")
+		for range 1 + rand.IntN(3) {
+			field := fields.Get(rand.IntN(fields.Len()))
+			message.ProtoReflect().Set(field, some(field))
+		}
+		if !plain(message) {
+			continue
+		}
+		if err := rules.Validate(message); err != nil {
+			t.Fatalf("%v is plain, and the rules say %v", message, err)
+		}
+		message.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+			passed[field.Name()]++
+			return true
+		})
+	}
+	for i := range fields.Len() {
+		if name := fields.Get(i).Name(); (passed[name] == 0) != (name == "consent") {
+			t.Errorf("%d plain messages had a field %s", passed[name], name)
 		}
 	}
 }
