@@ -2,7 +2,9 @@ package enrich
 
 import (
 	"context"
+	"encoding/binary"
 	"hash/maphash"
+	"strconv"
 	"time"
 
 	"github.com/enrichd/enrichd/email"
@@ -168,43 +170,33 @@ func (q *question) keepsake(audit *AuditEntry) *keepsake {
 // fingerprint stands for all that an answer depends on beside what is known of
 // its subjects and the configuration: what the caller typed, for answers tell
 // what was repaired, and what the account may see.
-func (r *Request) fingerprint(form RenderedForm) (print Fingerprint) {
-	forPurpose, permitted := r.Account.Purposes[r.Purpose]
-	for i, seed := range seeds {
-		var h maphash.Hash
-		h.SetSeed(seed)
-		write := func(text string) {
-			maphash.WriteComparable(&h, len(text))
-			_, _ = h.WriteString(text)
-		}
-		for _, text := range [...]string{r.Email, r.Domain, r.Purpose, r.Account.Name, r.Account.Plan, r.Account.Trial.Plan} {
-			write(text)
-		}
-		for _, list := range [...][]Attribute{r.Wanted, r.Account.Attributes, forPurpose} {
-			maphash.WriteComparable(&h, len(list))
-			for _, attribute := range list {
-				write(string(attribute))
-			}
-		}
-		maphash.WriteComparable(&h, len(r.Account.Providers))
-		for _, provider := range r.Account.Providers {
-			write(provider)
-		}
-		maphash.WriteComparable(&h, rights{
-			form: form, trial: r.Account.Trial.Percent, role: r.Account.RoleAddresses, disposable: r.Account.DisposableAddresses,
-			attributes: r.Account.Attributes == nil, providers: r.Account.Providers == nil, purposes: len(r.Account.Purposes) > 0,
-			purpose: forPurpose == nil, permitted: permitted,
-		})
-		print[i] = h.Sum64()
+func (r *Request) fingerprint(form RenderedForm) Fingerprint {
+	var usual [256]byte // on the stack
+	all := append(usual[:0], byte(form), byte(r.Account.Trial.Percent))
+	for _, text := range [...]string{r.Email, r.Domain, r.Purpose, r.Account.Name, r.Account.Plan, r.Account.Trial.Plan} {
+		all = appendText(all, text)
 	}
-	return print
+	forPurpose, permitted := r.Account.Purposes[r.Purpose]
+	for _, list := range [...][]Attribute{r.Wanted, r.Account.Attributes, forPurpose} {
+		all = binary.AppendUvarint(all, uint64(len(list)))
+		for _, attribute := range list {
+			all = append(all, byte(1+PlaceOf(attribute))) // 0: unknown, which has no answer
+		}
+	}
+	all = binary.AppendUvarint(all, uint64(len(r.Account.Providers)))
+	for _, provider := range r.Account.Providers {
+		all = appendText(all, provider)
+	}
+	for _, is := range [...]bool{r.Account.RoleAddresses, r.Account.DisposableAddresses, r.Account.Attributes == nil,
+		r.Account.Providers == nil, len(r.Account.Purposes) > 0, forPurpose == nil, permitted} {
+		all = strconv.AppendBool(all, is)
+	}
+	return Fingerprint{maphash.Bytes(seeds[0], all), maphash.Bytes(seeds[1], all)}
 }
 
-// rights are the part of a fingerprint that is no text.
-type rights struct {
-	form                                                                  RenderedForm
-	trial                                                                 int
-	role, disposable, attributes, providers, purposes, purpose, permitted bool
+// appendText appends a text so that its end can be told.
+func appendText(to []byte, text string) []byte {
+	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }
 
 // holdsUntil is until when the same question has the same answer unless memory

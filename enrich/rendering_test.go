@@ -35,3 +35,11 @@ func TestFingerprintsTellRightsApart(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkFingerprint is of the usual request.
+func BenchmarkFingerprint(b *testing.B) {
+	request := Request{Email: "ada@orchard.example.com", Account: Account{Name: "sales"}}
+	for b.Loop() {
+		request.fingerprint(RenderedProto)
+	}
+}
