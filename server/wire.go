@@ -76,8 +76,9 @@ func appendAnswer(to []byte, answer *enrich.Answer) []byte {
 	to = appendNumber(to, answerOutcome, int64(outcomes[answer.Completeness]))
 	to = appendFacts(to, answerPerson, answer.Found, enrich.Person)
 	to = appendFacts(to, answerCompany, answer.Found, enrich.Company)
+	var said said
 	for i := range answer.Found {
-		to = appendProvenance(to, &answer.Found[i])
+		to = said.append(to, &answer.Found[i])
 	}
 	for attribute, gap := range answer.Gaps {
 		to = appendGap(to, attribute, gap)
@@ -152,10 +153,34 @@ func appendFact(to []byte, fact *enrich.Fact) []byte {
 	}
 }
 
-func appendProvenance(to []byte, found *enrich.Provenance) []byte {
+// said is the provenance that was appended last. Mostly the next fact is of the
+// same call and differs in its attribute alone: to copy costs a third of encoding.
+type said struct {
+	found      *enrich.Provenance
+	start, end int
+}
+
+func (s *said) append(to []byte, found *enrich.Provenance) []byte {
 	to, entry := open(to, answerProvenance)
 	to = appendText(to, mapKey, string(found.Fact.Attribute))
 	to, value := open(to, mapValue)
+	if s.found != nil && sameProvenance(s.found, found) {
+		to = append(to, to[s.start:s.end]...)
+	} else {
+		to = appendProvenance(to, found)
+	}
+	size := len(to) - value
+	to = shut(shut(to, value), entry)
+	s.found, s.start, s.end = found, len(to)-size, len(to)
+	return to
+}
+
+func sameProvenance(a, b *enrich.Provenance) bool {
+	return a.FreshUntil == b.FreshUntil && a.Fact.FetchedAt == b.Fact.FetchedAt && a.Tier == b.Tier &&
+		a.Fact.Confidence == b.Fact.Confidence && a.Fact.Source == b.Fact.Source
+}
+
+func appendProvenance(to []byte, found *enrich.Provenance) []byte {
 	to = appendText(to, provenanceProvider, found.Fact.Source)
 	to = appendTime(to, provenanceFetchedAt, found.Fact.FetchedAt)
 	if found.Fact.Confidence != 0 {
@@ -163,8 +188,7 @@ func appendProvenance(to []byte, found *enrich.Provenance) []byte {
 		to = protowire.AppendFixed64(to, math.Float64bits(found.Fact.Confidence))
 	}
 	to = appendNumber(to, provenanceTier, int64(tierOf(found.Tier)))
-	to = appendTime(to, provenanceFreshUntil, found.FreshUntil)
-	return shut(shut(to, value), entry)
+	return appendTime(to, provenanceFreshUntil, found.FreshUntil)
 }
 
 func appendGap(to []byte, attribute enrich.Attribute, gap enrich.Gap) []byte {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,28 @@ func everything(t *testing.T) enrich.Answer {
 	return answer
 }
 
+// mixed is everything, with neighbours that differ in one part of where they come
+// from, and such as share what is long.
+func mixed(t *testing.T) enrich.Answer {
+	answer := everything(t)
+	for i := range answer.Found {
+		found := &answer.Found[i]
+		switch i % 12 {
+		case 1:
+			found.Fact.Confidence = 0
+		case 3:
+			found.Tier = enrich.NoTier
+		case 5:
+			found.FreshUntil = found.FreshUntil.Add(time.Nanosecond)
+		case 7:
+			found.Fact.FetchedAt = found.Fact.FetchedAt.Add(time.Second)
+		case 9, 10, 11:
+			found.Fact.Source = strings.Repeat("long", 50)
+		}
+	}
+	return answer
+}
+
 // TestWireAnswerIsTheMessage holds the fields that are encoded by hand against
 // those that generated code encodes, every one that the contract has.
 func TestWireAnswerIsTheMessage(t *testing.T) {
@@ -49,6 +72,7 @@ func TestWireAnswerIsTheMessage(t *testing.T) {
 	for name, answer := range map[string]enrich.Answer{
 		"usual":      janeAtAcme(t),
 		"everything": everything(t),
+		"mixed":      mixed(t),
 		"zero":       zero,
 		"nothing":    {},
 		"repaired":   {Address: addressOf(t, "Info <info@gmial.com>")},
