@@ -122,7 +122,7 @@ func (r *remote) tryFill(ctx context.Context, e *entry, expected uint64, erased 
 	}
 	lasts := max(time.Until(e.until).Milliseconds(), 1)
 	reply, err := fillScript.Run(ctx, r.writes,
-		[]string{r.keys.entry(e.tag), r.keys.erased(e.tag), r.keys.sequence(e.tag[0]), r.keys.lease(e.tag)},
+		[]string{r.keys.entry(e.tag), r.keys.erased(e.tag), r.keys.sequence(e.tag[0]), r.keys.lease(e.tag), r.keys.overtaker(e.tag)},
 		expected, erased, sealed, lasts, maxSealed+1, r.keys.channel, e.tag[:], token).Slice()
 	if err != nil {
 		return filled{}, err

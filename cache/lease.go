@@ -164,8 +164,9 @@ func (l *leases) end(t tag, token string) {
 // another has brought what is enough. Beginning from what the caller knows, it
 // returns all that is known then. Who has waited for half of the time that ctx
 // leaves overtakes the holder, which may hang: one replica does, the others go on
-// waiting, so that at most two ask at once; when it fails, the next one does. It goes on without a lease when Redis
-// is away or slower than a call to a vendor bears.
+// waiting, so that at most two ask at once; when it fails, the next one does. It
+// goes on without a lease when Redis is away or slower than a call to a vendor
+// bears.
 func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*entry) bool) (now *entry, release func()) {
 	lasts := leaseLasts
 	var overtake time.Time // zero: never
@@ -245,7 +246,7 @@ func (r *remote) acquirePatiently(ctx context.Context, t tag, token string, last
 }
 
 func (r *remote) acquire(ctx context.Context, t tag, token string, lasts time.Duration, seen int64) (leaseAnswer, error) {
-	reply, err := leaseScript.Run(ctx, r.writes, []string{r.keys.entry(t), r.keys.lease(t)},
+	reply, err := leaseScript.Run(ctx, r.writes, []string{r.keys.entry(t), r.keys.lease(t), r.keys.overtaker(t)},
 		token, lasts.Milliseconds(), seen, maxSealed+1).Slice()
 	if err != nil {
 		return leaseAnswer{}, err
@@ -326,7 +327,7 @@ func (r *remote) renew(t tag, token string, lasts time.Duration, ended, stop <-c
 // prolong has a lease last for that long from now.
 func (r *remote) prolong(t tag, token string, lasts time.Duration) {
 	err := within(r.open, r.store, func(ctx context.Context) error {
-		return renewScript.Run(ctx, r.writes, []string{r.keys.lease(t)}, token, lasts.Milliseconds()).Err()
+		return renewScript.Run(ctx, r.writes, []string{r.keys.lease(t), r.keys.overtaker(t)}, token, lasts.Milliseconds()).Err()
 	})
 	if err != nil {
 		r.failed(err)
@@ -336,7 +337,7 @@ func (r *remote) prolong(t tag, token string, lasts time.Duration) {
 // release ends a lease that brought nothing.
 func (r *remote) release(ctx context.Context, t tag, token string) {
 	err := within(context.WithoutCancel(ctx), r.patience.recall, func(ctx context.Context) error {
-		return releaseScript.Run(ctx, r.writes, []string{r.keys.lease(t), r.keys.sequence(t[0])}, token, r.keys.channel, t[:], leaseLasts.Milliseconds()).Err()
+		return releaseScript.Run(ctx, r.writes, []string{r.keys.sequence(t[0]), r.keys.lease(t), r.keys.overtaker(t)}, token, r.keys.channel, t[:]).Err()
 	})
 	if err != nil {
 		r.failed(err)

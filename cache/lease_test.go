@@ -221,13 +221,14 @@ func TestNobodyOvertakesTwice(t *testing.T) {
 
 // TestAtMostTwoAskAtOnce has a holder overtaken by one that fails while the first
 // still hangs: the next overtakes the first again, and nobody asks beside them.
+// Who brings something ends its own lease alone.
 func TestAtMostTwoAskAtOnce(t *testing.T) {
 	t.Parallel()
 	r := startRemote(t, redistest.Start(t), patient)
-	subject := newTag()
+	subject, knows := newTag(), int64(0)
 	step := func(token string, granted bool) {
 		t.Helper()
-		answer, err := r.acquire(t.Context(), subject, token, time.Minute, 0)
+		answer, err := r.acquire(t.Context(), subject, token, time.Minute, knows)
 		if err != nil || answer.granted != granted {
 			t.Errorf("%s: granted is %v, %v", token, answer.granted, err)
 		}
@@ -247,11 +248,46 @@ func TestAtMostTwoAskAtOnce(t *testing.T) {
 	step("fourth", true)
 	step("!fifth", true)
 	brought := mustEntry(t, subject, time.Now().Add(time.Hour), titleBy("alpha", now()))
-	if _, err := r.fillAs(t.Context(), brought, "!fifth"); err != nil {
-		t.Error(err)
+	fill := func(token string) {
+		if _, err := r.fillAs(t.Context(), brought, token); err != nil {
+			t.Error(err)
+		}
 	}
-	if left := r.writes.Exists(t.Context(), r.keys.lease(subject)).Val(); left != 0 {
-		t.Error("a lease outlives what its holder brought")
+	fill("!fifth")
+	knows = math.MaxInt64
+	step("!sixth", true)
+	fill("fourth")
+	step("seventh", false)
+	fill("!sixth")
+	step("seventh", true)
+}
+
+// TestALeaseEndsThoughItWasOvertaken: that another has come and gone makes the
+// lease of a replica that crashed last no longer.
+func TestALeaseEndsThoughItWasOvertaken(t *testing.T) {
+	t.Parallel()
+	r := startRemote(t, redistest.Start(t), patient)
+	subject := newTag()
+	asked := func(token string, lasts time.Duration) bool {
+		t.Helper()
+		answer, err := r.acquire(t.Context(), subject, token, lasts, 0)
+		if err != nil {
+			t.Error(err)
+		}
+		return answer.granted
+	}
+	if !asked("crashed", 300*time.Millisecond) || !asked("!second", time.Minute) {
+		t.Fatal("not granted")
+	}
+	r.prolong(subject, "crashed", 500*time.Millisecond) // for the last time
+	r.release(t.Context(), subject, "!second")
+	if asked("third", time.Minute) {
+		t.Error("granted while it is held")
+	}
+	began := time.Now()
+	eventually(t, func() bool { return asked("third", time.Minute) })
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("ended after %v", took)
 	}
 }
 

@@ -64,10 +64,13 @@ func (k keyspace) erased(t tag) string { return k.subject(t, ":erased") }
 // lease is the key of the token of whoever asks vendors about a subject.
 func (k keyspace) lease(t tag) string { return k.subject(t, ":lease") }
 
+// overtaker is the key of the token of whoever asks beside the one with the lease.
+func (k keyspace) overtaker(t tag) string { return k.subject(t, ":overtaker") }
+
 // data lists the keys that an erasure deletes: the records of every schema, so
 // that an older program erases what a newer one has stored.
 func (k keyspace) data(t tag) []string {
-	keys := []string{k.lease(t)}
+	keys := []string{k.lease(t), k.overtaker(t)}
 	for _, suffix := range schemaSuffix[1:] {
 		keys = append(keys, k.subject(t, suffix))
 	}

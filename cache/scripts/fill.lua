@@ -1,7 +1,7 @@
 -- Stores an entry if what is stored is still what it was joined with, and none
 -- of its facts stems from before an erasure. Ends the writer's lease.
 --
--- KEYS: entry, erased, sequence, lease
+-- KEYS: entry, erased, sequence, lease, lease of who overtakes
 -- ARGV: version that the entry was joined with (0: none),
 --       latest erasure that was applied to it (us, 0: none),
 --       sealed entry (empty: only compare), its time to live in ms,
@@ -38,7 +38,9 @@ if sealed ~= '' then
   local sequence = redis.call('INCR', KEYS[3])
   redis.call('PUBLISH', ARGV[6], 'f' .. struct.pack('>I8I8', sequence, version) .. ARGV[7])
 end
-if ARGV[8] ~= '' and string.sub(redis.call('GET', KEYS[4]) or '', 1, #ARGV[8]) == ARGV[8] then
-  redis.call('DEL', KEYS[4])
+if ARGV[8] ~= '' then
+  for i = 4, 5 do
+    if redis.call('GET', KEYS[i]) == ARGV[8] then redis.call('DEL', KEYS[i]) end
+  end
 end
 return {1, version, now, erased, ''}

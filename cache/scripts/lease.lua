@@ -1,9 +1,9 @@
 -- Takes the lease on a subject, unless there is news about the subject or
 -- another holds the lease. Taking it twice is taking it once. A token that
--- begins with ! takes it from a holder whose token does not, and is put before
--- that: release.lua gives it back.
+-- begins with ! overtakes one holder: it is kept beside the holder's, which goes
+-- on, and nobody else is granted the lease until both have ended.
 --
--- KEYS: entry, lease
+-- KEYS: entry, lease, lease of who overtakes
 -- ARGV: token, how long the lease lasts in ms, version of the entry that the
 --       caller knows (0: none), size of the largest entry
 -- Returns {granted, server time in us, ms until the other's lease ends,
@@ -18,15 +18,15 @@ if redis.call('TYPE', KEYS[1]).ok == 'string' then
     return {0, now, 0, redis.call('GETRANGE', KEYS[1], 0, ARGV[4] - 1)}
   end
 end
-local token = ARGV[1]
-local holder = redis.call('GET', KEYS[2]) or ''
-if string.sub(holder, 1, #token) == token then
-  token = holder
-elseif holder ~= '' then
-  if string.sub(token, 1, 1) ~= '!' or string.sub(holder, 1, 1) == '!' then
-    return {0, now, math.max(redis.call('PTTL', KEYS[2]), 1), ''}
+local token, lease, beside = ARGV[1], KEYS[2], KEYS[3]
+local holder, overtaker = redis.call('GET', lease), redis.call('GET', beside)
+if overtaker == token then
+  lease = beside
+elseif holder ~= token and (holder or overtaker) then
+  if overtaker or string.sub(token, 1, 1) ~= '!' then
+    return {0, now, math.max(redis.call('PTTL', overtaker and beside or lease), 1), ''}
   end
-  token = token .. holder
+  lease = beside
 end
-redis.call('SET', KEYS[2], token, 'PX', ARGV[2])
+redis.call('SET', lease, token, 'PX', ARGV[2])
 return {1, now, 0, ''}

@@ -1,7 +1,9 @@
 -- Prolongs a lease that is still held.
 --
--- KEYS: lease
+-- KEYS: lease, lease of who overtakes
 -- ARGV: token, how long it lasts in ms
 -- Returns 1 if it was held.
-if string.sub(redis.call('GET', KEYS[1]) or '', 1, #ARGV[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+for _, lease in ipairs(KEYS) do
+  if redis.call('GET', lease) == ARGV[1] then return redis.call('PEXPIRE', lease, ARGV[2]) end
+end
+return 0
