@@ -94,7 +94,7 @@ func newCache(config Config, patience patience, log *slog.Logger) (*Cache, error
 		if c.renderings, err = newRenderings(config.MemoryBytes / renderingShare); err != nil {
 			return nil, errors.Join(fmt.Errorf("cache: memory: %w", err), c.shared.close(), memory.close())
 		}
-		c.memory, follower = memory, witness{memory, c.renderings}
+		c.memory, follower = memory, witness{memory, c.drop}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cool = cancel
@@ -169,8 +169,14 @@ func (c *Cache) Forget(ctx context.Context, key email.Key) error {
 	}
 	t := c.tagger.tag(key)
 	err := c.memory.forget(ctx, t)
-	c.renderings.drop(t)
+	c.drop(t)
 	return errors.Join(err, c.shared.forget(ctx, t))
+}
+
+// drop leaves nothing in the process of what was made of a subject's entry.
+func (c *Cache) drop(t tag) {
+	c.decoded.drop(t)
+	c.renderings.drop(t)
 }
 
 // ForgetProvider drops all that a provider has said until now, about any

@@ -50,10 +50,10 @@ func (d *decoded) record(e *entry) (enrich.Record, error) {
 	if len(d.slots) < 2 {
 		return d.read(e, under)
 	}
-	first := binary.LittleEndian.Uint64(e.tag[8:]) % uint64(len(d.slots)/2) * 2
+	choice := d.choice(e.tag)
 	var last [2]*reading
 	for i := range last {
-		last[i] = d.slots[first+uint64(i)].Load()
+		last[i] = choice[i].Load()
 		if last[i] != nil && last[i].of == e && last[i].under == under {
 			return last[i].record, nil
 		}
@@ -73,10 +73,29 @@ func (d *decoded) record(e *entry) (enrich.Record, error) {
 	if last[victim] != nil {
 		grown -= last[victim].size
 	}
-	if d.held.Load()+grown <= d.budget && d.slots[first+uint64(victim)].CompareAndSwap(last[victim], fresh) {
+	if d.held.Load()+grown <= d.budget && choice[victim].CompareAndSwap(last[victim], fresh) {
 		d.held.Add(grown)
 	}
 	return record, nil
+}
+
+// choice are the two slots in which a subject's record may be.
+func (d *decoded) choice(t tag) []atomic.Pointer[reading] {
+	first := binary.LittleEndian.Uint64(t[8:]) % uint64(len(d.slots)/2) * 2
+	return d.slots[first : first+2]
+}
+
+// drop forgets what a subject's entry said.
+func (d *decoded) drop(t tag) {
+	if len(d.slots) < 2 {
+		return
+	}
+	choice := d.choice(t)
+	for i := range choice {
+		if last := choice[i].Load(); last != nil && last.of.tag == t && choice[i].CompareAndSwap(last, nil) {
+			d.held.Add(-last.size)
+		}
+	}
 }
 
 func (d *decoded) read(e *entry, under *map[string]barrier) (enrich.Record, error) {

@@ -107,17 +107,17 @@ func (r *renderings) drop(t tag) {
 	}
 }
 
-// witness has what follows the news drop renderings of what was erased.
+// witness has what follows the news drop what was made of what was erased.
 type witness struct {
 	*memory
-	renderings *renderings
+	drop func(tag)
 }
 
 var _ follower = witness{}
 
 func (w witness) erased(t tag, x erasure) {
 	w.memory.erased(t, x)
-	w.renderings.drop(t)
+	w.drop(t)
 }
 
 func (r *renderings) close() {

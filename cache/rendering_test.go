@@ -37,36 +37,36 @@ func TestRenderingsEnd(t *testing.T) {
 	caller := keyOf(t, "sales@orchard.example.com")
 	question := enrich.Fingerprint{1, 2}
 	for name, test := range map[string]struct {
-		end     func(*testing.T, *Cache)
-		dropped bool
+		end    func(*testing.T, *Cache)
+		erased email.Key // zero: nobody
 	}{
 		"the person is forgotten": {func(t *testing.T, c *Cache) {
 			if err := c.Forget(t.Context(), person); err != nil {
 				t.Error(err)
 			}
-		}, true},
+		}, person},
 		"the company is forgotten": {func(t *testing.T, c *Cache) {
 			if err := c.Forget(t.Context(), company); err != nil {
 				t.Error(err)
 			}
-		}, true},
+		}, company},
 		"another replica erases": {func(t *testing.T, c *Cache) {
-			w := witness{c.memory.(*memory), c.renderings}
+			w := witness{c.memory.(*memory), c.drop}
 			w.erased(c.tagger.tag(person), erasure{at: time.Now(), version: unknown})
-		}, true},
+		}, person},
 		"who is only named is forgotten": {func(t *testing.T, c *Cache) {
 			if err := c.Forget(t.Context(), caller); err != nil {
 				t.Error(err)
 			}
-		}, true},
+		}, caller},
 		"something newer is known": {func(t *testing.T, c *Cache) {
 			c.Remember(t.Context(), person, enrich.NewRecord(titleBy("beta", now())), time.Now().Add(time.Hour))
-		}, false},
+		}, email.Key{}},
 		"a provider is believed no more": {func(t *testing.T, c *Cache) {
 			if err := c.ForgetProvider(t.Context(), "gamma"); err != nil {
 				t.Error(err)
 			}
-		}, false},
+		}, email.Key{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := startCache(t, Config{})
@@ -81,11 +81,15 @@ func TestRenderingsEnd(t *testing.T) {
 			if recites(t, c, question) {
 				t.Error("sent again all the same")
 			}
-			if _, _, kept := c.Rendering(question); kept == test.dropped {
+			erased := !test.erased.IsZero()
+			if _, _, kept := c.Rendering(question); kept == erased {
 				t.Errorf("still in the process: %v", kept)
 			}
-			if left := len(c.renderings.about); test.dropped && left > 0 {
+			if left := len(c.renderings.about); erased && left > 0 {
 				t.Errorf("%d subjects are still named", left)
+			}
+			if erased && slices.Contains(c.decoded.tags(), c.tagger.tag(test.erased)) {
+				t.Error("what is known of it is still in the process")
 			}
 		})
 	}
