@@ -146,6 +146,9 @@ func BenchmarkRedisHit(b *testing.B) {
 		name string
 		hit  func(ctx context.Context, at int) bool
 	}{
+		{"GET alone", func(ctx context.Context, at int) bool {
+			return plain.redis.Get(ctx, r.keys.entry(tags[at])).Err() == nil
+		}},
 		{"plain", func(ctx context.Context, at int) bool { return plain.get(ctx, tags[at]) }},
 		{"go-redis/cache", func(ctx context.Context, at int) bool { return rival.get(ctx, string(tags[at][:])) }},
 		{"encoded", func(ctx context.Context, at int) bool { return r.recall(ctx, tags[at]) != nil }},

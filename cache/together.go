@@ -29,6 +29,7 @@ type together struct {
 	waiting   []*errand
 	gathering bool // a goroutine is about to send what waits
 	pipelines int  // goroutines that send
+	crowded   bool // others came along with who was sent for last
 	running   sync.WaitGroup
 	// soon ends with the patience of who came since begun; end ends it sooner.
 	soon  context.Context
@@ -169,9 +170,15 @@ func (c *together) pipeline() {
 }
 
 // take returns what waits, with what comes along from others who can run now, and
-// the context of its pipeline.
+// the context of its pipeline. Who is alone does not let others run: where a
+// processor is idle that wakes it, which costs half of an exchange.
 func (c *together) take() (context.Context, []*errand) {
-	runtime.Gosched()
+	c.mu.Lock()
+	crowded := c.crowded || c.pipelines > 1
+	c.mu.Unlock()
+	if crowded {
+		runtime.Gosched()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n, commands := 0, 0
@@ -182,6 +189,7 @@ func (c *together) take() (context.Context, []*errand) {
 	taken := c.waiting[:n:n]
 	c.waiting = c.waiting[n:]
 	c.gathering = false
+	c.crowded = n > 1 || len(c.waiting) > 0 || c.pipelines > 1
 	c.begin()
 	return onBehalf(c.patiently(), n), taken
 }
