@@ -107,9 +107,13 @@ func (l *lines) timedOut() bool { return time.Now().UnixNano() >= l.until.Load()
 // be read once its handler has returned.
 func (l *lines) end() {
 	l.over.Store(true)
-	_ = l.control.SetReadDeadline(time.Now())
-	l.receiving.Lock()
-	defer l.receiving.Unlock()
+	// Behind the end of a body net/http itself reads: at a deadline it takes the
+	// caller for gone, and cancels all further requests of the connection.
+	if !l.receiving.TryLock() {
+		_ = l.control.SetReadDeadline(time.Now())
+		l.receiving.Lock()
+	}
+	l.receiving.Unlock()
 }
 
 // readLine reads up to the end of the line or of the body.

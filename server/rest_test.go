@@ -2,16 +2,20 @@ package server
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+
+	"github.com/enrichd/enrichd/enrich"
 )
 
 func TestStandardCompanions(t *testing.T) {
@@ -147,5 +151,38 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 			t.Errorf("answered %d, want %d", response.StatusCode, want)
 		}
 		_ = response.Body.Close()
+	}
+}
+
+// TestConnectionsServeOnAfterAnEmptyStream sends requests after streams without
+// questions, all in one connection.
+func TestConnectionsServeOnAfterAnEmptyStream(t *testing.T) {
+	var asked, cancelled atomic.Int32
+	edge := start(t, func(ctx context.Context, _ enrich.Request) (enrich.Answer, error) {
+		asked.Add(1)
+		if ctx.Err() != nil {
+			cancelled.Add(1)
+		}
+		return enrich.Answer{}, nil
+	})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(edge.http, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	reader := bufio.NewReader(conn)
+	for range 200 {
+		for _, request := range []string{":stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 13\r\n\r\n{\"email\":\"x\"}"} {
+			fmt.Fprint(conn, "POST /v1/enrich"+request)
+			response, err := http.ReadResponse(reader, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, response.Body)
+			_ = response.Body.Close()
+		}
+	}
+	if asked.Load() != 200 || cancelled.Load() != 0 {
+		t.Errorf("of %d requests %d were cancelled whose callers wait", asked.Load(), cancelled.Load())
 	}
 }
