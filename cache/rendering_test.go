@@ -31,7 +31,8 @@ func recites(t *testing.T, c *Cache, question enrich.Fingerprint) bool {
 }
 
 // TestRenderingsEnd changes what a rendering was made of in every way: it is
-// not used from then on, and an erasure leaves nothing of it in the process.
+// not used from then on, none of before is kept any more, and an erasure leaves
+// nothing of it in the process.
 func TestRenderingsEnd(t *testing.T) {
 	person, company := keyOf(t, "ada@orchard.example.com"), keyOf(t, "eve@orchard.example.com")
 	caller := keyOf(t, "sales@orchard.example.com")
@@ -73,7 +74,7 @@ func TestRenderingsEnd(t *testing.T) {
 			for _, key := range []email.Key{person, company} {
 				c.Remember(t.Context(), key, enrich.NewRecord(titleBy("alpha", now())), time.Now().Add(time.Hour))
 			}
-			rendered(t, c, question, time.Now().Add(time.Hour), person, company, caller)
+			glance := rendered(t, c, question, time.Now().Add(time.Hour), person, company, caller)
 			if !recites(t, c, question) {
 				t.Fatal("not kept")
 			}
@@ -84,6 +85,13 @@ func TestRenderingsEnd(t *testing.T) {
 			erased := !test.erased.IsZero()
 			if _, _, kept := c.Rendering(question); kept == erased {
 				t.Errorf("still in the process: %v", kept)
+			}
+			if test.erased.Reveal() != caller.Reveal() {
+				c.KeepRendering(t.Context(), glance, enrich.Fingerprint{3, 4}, enrich.Rendering{Sent: []byte("late"), About: []email.Key{person}}, time.Now().Add(time.Hour))
+				c.renderings.cache.Wait()
+			}
+			if _, _, kept := c.Rendering(enrich.Fingerprint{3, 4}); kept {
+				t.Error("what was made before is kept afterwards")
 			}
 			if left := len(c.renderings.about); erased && left > 0 {
 				t.Errorf("%d subjects are still named", left)

@@ -141,10 +141,11 @@ func (s *Service) reticent(about []email.Key) bool {
 // came from memory alone, and nothing about it was asked of providers.
 func (r *Recital) Keeps(answer *Answer) bool { return r.service != nil && answer.keepsake != nil }
 
-// Keep keeps what such an answer was rendered to, if memory still says the same.
+// Keep keeps what such an answer was rendered to, if memory still says the same
+// and all that it tells of may still be told about.
 func (r *Recital) Keep(ctx context.Context, answer *Answer, sent []byte) {
 	made := answer.keepsake
-	if r.of.config != r.service.config() || r.service.reticent(made.about) {
+	if r.service.reticent(made.about) {
 		return
 	}
 	rendering := Rendering{Sent: sent, Saved: answer.Saved(), Audit: made.audit, About: made.about, of: r.of}

@@ -1,6 +1,12 @@
 package enrich
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/enrichd/enrichd/email"
+)
 
 // TestFingerprintsTellRightsApart: whoever may see less never shares a rendering
 // with who may see more.
@@ -33,6 +39,33 @@ func TestFingerprintsTellRightsApart(t *testing.T) {
 			}
 			seen[print] = name
 		}
+	}
+}
+
+// keeper counts the renderings that it is to keep.
+type keeper struct {
+	Renderings
+	kept int
+}
+
+func (k *keeper) KeepRendering(context.Context, Glance, Fingerprint, Rendering, time.Time) { k.kept++ }
+
+// TestNothingIsKeptOfWhoIsSuppressed while the answer is made, be it only named
+// there: the erasure that follows may have dropped already what it found.
+func TestNothingIsKeptOfWhoIsSuppressed(t *testing.T) {
+	normalizer, err := email.New(email.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	suppressed, keeper := &list{}, &keeper{}
+	service := &Service{Normalizer: normalizer, Suppressions: suppressed, Renderings: keeper}
+	key := keyOf(t, service, "sales@orchard.example.com")
+	recital, answer := Recital{service: service}, Answer{keepsake: &keepsake{about: []email.Key{key}}}
+	recital.Keep(t.Context(), &answer, []byte("an answer"))
+	suppressed.add(key)
+	recital.Keep(t.Context(), &answer, []byte("an answer"))
+	if keeper.kept != 1 {
+		t.Errorf("kept %d times, want once, before", keeper.kept)
 	}
 }
 
