@@ -19,6 +19,17 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestNamesThatEndAlikeHaveNoPlaces: a contract with such names is told so, at
+// start.
+func TestNamesThatEndAlikeHaveNoPlaces(t *testing.T) {
+	if _, ok := newSlots([]Attribute{"person.home_country", "company.hqs_country"}); ok {
+		t.Error("two names of one length and end have a slot each")
+	}
+	if _, ok := newSlots([]Attribute{"person.home_country", "company.home_country"}); !ok {
+		t.Error("names of two lengths share a slot")
+	}
+}
+
 // BenchmarkPlaces is what one look-up takes, next to a map.
 func BenchmarkPlaces(b *testing.B) {
 	b.Run("place", func(b *testing.B) {
