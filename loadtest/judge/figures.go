@@ -32,7 +32,7 @@ var meanings = map[string]string{
 	"saved_share":          "the same over what everything would have cost",
 	"redis_trips_per_lead": "round trips to Redis for each question",
 	"rss_peak_mib":         "the most resident memory of one replica",
-	"growth.*":             "medians of the last quarter over those of the second, of the replica that grew most: memory (resident), goroutines, fds (open files), threads",
+	"growth.*":             "the last quarter over the second, of the replica that grew most: medians of memory (resident) and threads, tenth percentiles of goroutines and fds (open files), which come and go with traffic",
 	"cpu_seconds_per_1k":   "processor time of all replicas for 1,000 answers",
 	"wait.*.p50":           "seconds from the intended start to the answer, of one traffic; also p95, p99, max",
 	"failed_share.*":       "errors of one traffic",

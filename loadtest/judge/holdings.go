@@ -2,13 +2,21 @@ package judge
 
 import "slices"
 
-// holdings are what a replica may come to hold more and more of, as figures
-// call them.
-var holdings = map[string]func(ProcessPoint) int64{
-	"growth.memory":     func(p ProcessPoint) int64 { return p.RSS },
-	"growth.goroutines": func(p ProcessPoint) int64 { return p.Goroutines },
-	"growth.fds":        func(p ProcessPoint) int64 { return p.Files },
-	"growth.threads":    func(p ProcessPoint) int64 { return p.Threads },
+// holding is something of which a replica may come to hold more and more.
+type holding struct {
+	of func(ProcessPoint) int64
+	// share of the seconds that hold no more than what is compared: the median
+	// of what stays, and of what traffic takes and gives back the little that is
+	// left when least of it is under way.
+	share float64
+}
+
+// holdings are all of them, as figures call them.
+var holdings = map[string]holding{
+	"growth.memory":     {func(p ProcessPoint) int64 { return p.RSS }, 0.5},
+	"growth.goroutines": {func(p ProcessPoint) int64 { return p.Goroutines }, 0.1},
+	"growth.fds":        {func(p ProcessPoint) int64 { return p.Files }, 0.1},
+	"growth.threads":    {func(p ProcessPoint) int64 { return p.Threads }, 0.5},
 }
 
 // leastQuarter is of how many seconds the quarters must be for growth to be
@@ -26,8 +34,8 @@ func (e Evidence) processFigures(f map[string]float64) {
 			f["rss_peak_mib"] = max(f["rss_peak_mib"], float64(point.RSS)/(1<<20))
 		}
 		cpu += p.Points[len(p.Points)-1].CPU - p.Points[0].CPU
-		for name, of := range holdings {
-			if grown, known := p.growth(of); known {
+		for name, h := range holdings {
+			if grown, known := p.growth(h); known {
 				f[name] = max(f[name], grown)
 			}
 		}
@@ -37,26 +45,25 @@ func (e Evidence) processFigures(f map[string]float64) {
 	}
 }
 
-// growth is the median of the last quarter over that of the second one: in the
+// growth is what the last quarter holds over what the second one does: in the
 // first a replica warms up. Seconds that tell nothing are passed over.
-func (p Process) growth(of func(ProcessPoint) int64) (grown float64, known bool) {
+func (p Process) growth(h holding) (grown float64, known bool) {
 	quarter := len(p.Points) / 4
 	if quarter < leastQuarter {
 		return 0, false
 	}
-	early, late := median(p.Points[quarter:2*quarter], of), median(p.Points[3*quarter:], of)
+	early, late := h.held(p.Points[quarter:2*quarter]), h.held(p.Points[3*quarter:])
 	if early == 0 || late == 0 {
 		return 0, false
 	}
 	return float64(late) / float64(early), true
 }
 
-// median of what of tells about the points, without zeros; 0 when there is
-// nothing else.
-func median(points []ProcessPoint, of func(ProcessPoint) int64) int64 {
+// held is what the points hold, without zeros; 0 when there is nothing else.
+func (h holding) held(points []ProcessPoint) int64 {
 	var values []int64
 	for _, point := range points {
-		if value := of(point); value > 0 {
+		if value := h.of(point); value > 0 {
 			values = append(values, value)
 		}
 	}
@@ -64,5 +71,5 @@ func median(points []ProcessPoint, of func(ProcessPoint) int64) int64 {
 		return 0
 	}
 	slices.Sort(values)
-	return values[len(values)/2]
+	return values[int(float64(len(values))*h.share)]
 }

@@ -44,7 +44,7 @@ func madeUp() judge.Evidence {
 	}
 	var held []judge.ProcessPoint
 	for at := range 20 {
-		held = append(held, judge.ProcessPoint{At: at, Usage: fleet.Usage{RSS: int64(50+at/10*50) << 20, Files: 40, Threads: int64(8 + at/15*2), Goroutines: int64(at % 2 * (60 + at/15*30))}, CPU: float64(at) / 10})
+		held = append(held, judge.ProcessPoint{At: at, Usage: fleet.Usage{RSS: int64(50+at/10*50) << 20, Files: 40, Threads: int64(8 + at/15*2), Goroutines: int64(at % 2 * (60 + at/15*30 + at/17*900))}, CPU: float64(at) / 10})
 	}
 	return judge.Evidence{
 		Began: began, Length: 20 * time.Second, RedisTrips: 400,
