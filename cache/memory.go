@@ -195,7 +195,7 @@ func (m *memory) erased(t tag, x erasure) {
 	case known:
 	case nil:
 		m.drop(s, t)
-		// Else it may take for an update what comes next, and apply the deletion after that.
+		// Else ristretto may take what comes next for an update, and apply the deletion after that.
 		m.cache.Wait()
 	default:
 		m.put(s, left)

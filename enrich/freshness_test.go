@@ -48,6 +48,44 @@ func TestNeed(t *testing.T) {
 	}
 }
 
+// TestNeedsChangeAtKnownMoments alone: until then an answer that was sent may be
+// sent again.
+func TestNeedsChangeAtKnownMoments(t *testing.T) {
+	const title = Attribute("person.title")
+	at, freshness := time.UnixMilli(1_800_000_000_000), Freshness{}.WithDefaults()
+	service, config := &Service{Finder: &finder{sources: []string{"a", "b"}}}, &Config{Freshness: freshness}
+	for _, states := range [][2]State{
+		{StateValue, StateAbsent}, {StateAbsent, StateAbsent}, {StateAbsent, StateSuppressed},
+		{StateSuppressed, StateAbsent}, {StateSuppressed, StateSuppressed},
+	} {
+		facts := []Fact{
+			{Attribute: title, State: states[0], Source: "a", FetchedAt: at, Value: TextValue("x")},
+			{Attribute: title, State: states[1], Source: "b", FetchedAt: at.Add(time.Hour)},
+		}
+		needs := func(now time.Time) int {
+			q := &question{config: config, now: now}
+			count := 0
+			for _, need := range service.needs(q, part{wanted: []Attribute{title}}, NewRecord(facts...), 0) {
+				count += len(need.Sources)
+			}
+			return count
+		}
+		known := map[time.Time]bool{}
+		for i := range facts {
+			for _, moment := range freshness.changes(&facts[i], 0) {
+				known[moment] = true
+			}
+		}
+		for now, last := at, needs(at); now.Before(at.Add(32 * day)); now = now.Add(time.Hour) {
+			next := needs(now)
+			if next != last && !known[now] {
+				t.Errorf("%v: %s after the first fact %d are asked instead of %d", states, now.Sub(at), next, last)
+			}
+			last = next
+		}
+	}
+}
+
 func TestKeepUntilCoversEveryUse(t *testing.T) {
 	at := time.UnixMilli(1_800_000_000_000)
 	freshness := Freshness{}.WithDefaults()

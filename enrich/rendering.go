@@ -235,7 +235,7 @@ func (f Freshness) changes(fact *Fact, soon float64) [3]time.Time {
 		life := f.freshFor(fact.Attribute)
 		return [3]time.Time{fact.FetchedAt.Add(life - time.Duration(soon*float64(life))), fact.FetchedAt.Add(life), f.keepUntil(fact)}
 	case StateSuppressed:
-		return [3]time.Time{fact.FetchedAt.Add(f.SuppressedFor)}
+		return [3]time.Time{fact.FetchedAt.Add(f.AbsentEverywhere), fact.FetchedAt.Add(f.SuppressedFor)}
 	default:
 		return [3]time.Time{fact.FetchedAt.Add(f.AbsentEverywhere), fact.FetchedAt.Add(f.AbsentAtOne)}
 	}
