@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -126,10 +127,18 @@ func BenchmarkRecall(b *testing.B) {
 	}
 }
 
-// BenchmarkRedisHit recalls from Redis, singly, by many at once, and in
-// batches.
+// BenchmarkRedisHit recalls from Redis, over the network and over its socket.
 func BenchmarkRedisHit(b *testing.B) {
-	server := redistest.Start(b)
+	socket := filepath.Join(b.TempDir(), "redis")
+	server := redistest.Start(b, "--unixsocket", socket)
+	b.Run("network", func(b *testing.B) { benchmarkRedisHit(b, server) })
+	beside := *server
+	beside.Addr = socket
+	b.Run("socket", func(b *testing.B) { benchmarkRedisHit(b, &beside) })
+}
+
+// benchmarkRedisHit recalls singly, by many at once, and in batches.
+func benchmarkRedisHit(b *testing.B, server *redistest.Server) {
 	r := startRemote(b, server, patient)
 	plain := startPlain(b, redis.NewClient(&redis.Options{Addr: server.Addr}))
 	rival := startRival(b, plain.redis, 0)
