@@ -41,6 +41,15 @@ func newListRedis(config redisconn.Config, tags *Tagger) (*listRedis, error) {
 	return &listRedis{client: client, key: config.Prefix + "suppressions", tags: tags, cursor: "0-0"}, nil
 }
 
+// waitUntilRead waits until every replica that Redis answers has read what is in
+// it now. One that has not may ask providers about somebody who is on the list.
+func waitUntilRead(ctx context.Context) {
+	select {
+	case <-time.After(pollEvery + redisPatience):
+	case <-ctx.Done():
+	}
+}
+
 // news is what a look at the stream brought.
 type news struct {
 	changes []change

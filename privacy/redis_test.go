@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/enrichd/enrichd/cache/redistest"
+	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/redisconn"
 )
@@ -47,6 +49,29 @@ func TestReplicasShareTheList(t *testing.T) {
 	text := strings.Join(directly(t, server).Keys(t.Context(), "*").Val(), " ")
 	if text != "enrichd:suppressions" {
 		t.Errorf("the keys are %q", text)
+	}
+}
+
+// TestErasuresWaitForOtherReplicas drops nothing before the others know: what they
+// look up until then would stay.
+func TestErasuresWaitForOtherReplicas(t *testing.T) {
+	config := Config{Redis: redisOf(redistest.Start(t))}
+	here, there := startList(t, config), startList(t, config)
+	known := 0
+	eraser := &Eraser{Tags: NewTagger(pepper), Suppressions: here, Places: []Place{{Name: "cache", Erase: func(_ context.Context, key email.Key) (int, error) {
+		if suppressed(t, there, key) {
+			known++
+		}
+		return 0, nil
+	}}}}
+	const erasures = 3
+	for i := range erasures {
+		if _, err := eraser.Erase(t.Context(), keyOf(t, fmt.Sprintf("ada%d@orchard.example", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if known != erasures {
+		t.Errorf("of %d erasures the other replica knew %d before anything was dropped", erasures, known)
 	}
 }
 
