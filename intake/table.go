@@ -206,6 +206,9 @@ func (t *Table) object(line physical) Row {
 	if json.Unmarshal([]byte(line.text), &fields) != nil {
 		return t.refused(line, "not_json")
 	}
+	if repeatsName(json.NewDecoder(strings.NewReader(line.text))) {
+		return t.refused(line, "repeated_name")
+	}
 	email, best, from := "", len(emailColumns), ""
 	for name, value := range fields {
 		rank := t.rank(name)
