@@ -85,7 +85,7 @@ func TestTable(t *testing.T) {
 		"nothing":              {"\n\n", "", "empty"},
 		"a huge cell":          {"name,email\n" + strings.Repeat("x", 10<<20) + ",a@x.example\nB,b@x.example\n", "", "2:too_large 3:b@x.example"},
 		"a huge quoted cell":   {"name,email\n\"" + strings.Repeat(strings.Repeat("x", 50_000)+"\n", 40) + "B,b@x.example\n", "", ""},
-		"JSON lines":           {"{\"email\":\"a@x.example\"}\nnot\n{\"Work-Email\":\"b@x.example\"}\n{\"email\":7}\n[]\n{\"email\":\"a@x.example\",\"email\":\"b@x.example\"}\n", "",
+		"JSON lines": {"{\"email\":\"a@x.example\"}\nnot\n{\"Work-Email\":\"b@x.example\"}\n{\"email\":7}\n[]\n{\"email\":\"a@x.example\",\"email\":\"b@x.example\"}\n", "",
 			"1:a@x.example 2:not_json 3:b@x.example 4:no_email 5:not_json 6:repeated_name"},
 		"JSON with two":        {"{\"mail\":\"b@x.example\",\"email\":\"a@x.example\"}\n", "", "1:a@x.example"},
 		"JSON of a column":     {"{\"email\":\"a@x.example\",\"Billing\":\"b@x.example\"}\n{\"email\":\"a@x.example\"}\n", "billing", "1:b@x.example 2:no_email"},
