@@ -57,10 +57,10 @@ type erasureLine struct {
 // Erase puts a subject on the suppression list and then has every place drop it:
 // in this order, because an erased person comes back with the next request
 // unless suppression is stored first. With a list in Redis there are three
-// quarters of a second in between, in which the other replicas read it. When the list can keep it nowhere nothing
-// is dropped and the error says so. A place that fails does not keep the others
-// from being asked; the proof then is not complete, and erasing again asks all
-// once more.
+// quarters of a second in between, in which the other replicas read it. When the
+// list can keep it nowhere nothing is dropped and the error says so. A place that
+// fails does not keep the others from being asked; the proof then is not
+// complete, and erasing again asks all once more.
 func (e *Eraser) Erase(ctx context.Context, key email.Key) (Proof, error) {
 	kept, err := e.Suppressions.Add(ctx, key)
 	if err != nil {

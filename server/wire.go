@@ -154,7 +154,8 @@ func appendFact(to []byte, fact *enrich.Fact) []byte {
 }
 
 // said is the provenance that was appended last. Mostly the next fact is of the
-// same call and differs in its attribute alone: to copy costs a third of encoding.
+// same call and differs in its attribute alone; to encode each anew makes an answer
+// a quarter dearer.
 type said struct {
 	found      *enrich.Provenance
 	start, end int
