@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,6 +22,8 @@ type measured struct {
 	call func(ctx context.Context, n int64) error
 	// records that one call brings; 0: 1.
 	records int
+	// callers call at once; 0: workers.
+	callers int
 
 	rounds []time.Duration // of processor time for one record
 }
@@ -75,7 +78,7 @@ func (m *measured) round(ctx context.Context, length time.Duration) (time.Durati
 	var calls atomic.Int64
 	var failed atomic.Pointer[error]
 	end := time.Now().Add(length)
-	drive.Closed(ctx, workers, func(ctx context.Context, n int64) bool {
+	drive.Closed(ctx, cmp.Or(m.callers, workers), func(ctx context.Context, n int64) bool {
 		if err := m.call(ctx, n); err != nil {
 			failed.CompareAndSwap(nil, &err)
 			return false

@@ -13,7 +13,7 @@ import (
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
 
-// together is how many leads one exchange of rows C4 asks for.
+// together is how many leads one exchange of rows C4 and C7b asks for.
 const together = 100
 
 // batch is row C4.
@@ -21,16 +21,7 @@ func batch(ctx context.Context, b *bench) (result, error) {
 	return b.many(ctx, func(process *fleet.Process) (func(context.Context, int64) error, error) {
 		client, err := b.client(process)
 		return func(ctx context.Context, n int64) error {
-			answer, err := client.BatchEnrich(ctx, &enrichv1.BatchEnrichRequest{Requests: questions(n)})
-			if err != nil {
-				return err
-			}
-			for _, result := range answer.GetResults() {
-				if result.GetResponse() == nil {
-					return fmt.Errorf("batch: %s", result.GetError().GetMessage())
-				}
-			}
-			return nil
+			return askBatch(ctx, client, known(n))
 		}, err
 	})
 }
@@ -49,7 +40,7 @@ func stream(running context.Context, b *bench) (result, error) {
 					return err
 				}
 			}
-			for _, question := range questions(n) {
+			for _, question := range known(n) {
 				if err := open.Send(&enrichv1.StreamEnrichRequest{Request: question}); err != nil {
 					return err
 				}
@@ -91,10 +82,30 @@ func (b *bench) many(ctx context.Context, way func(*fleet.Process) (func(context
 	return ours.over(echo), nil
 }
 
-func questions(n int64) []*enrichv1.EnrichRequest {
+// askBatch asks for leads in one batch, of which each must be answered.
+func askBatch(ctx context.Context, client enrichv1.EnrichServiceClient, requests []*enrichv1.EnrichRequest) error {
+	answer, err := client.BatchEnrich(ctx, &enrichv1.BatchEnrichRequest{Requests: requests})
+	if err != nil {
+		return err
+	}
+	for _, result := range answer.GetResults() {
+		if result.GetResponse() == nil {
+			return fmt.Errorf("batch: %s", result.GetError().GetMessage())
+		}
+	}
+	return nil
+}
+
+// known asks for the nth hundred of the leads that the service knows.
+func known(n int64) []*enrichv1.EnrichRequest {
+	return hundred(n*together, func(lead int64) *enrichv1.EnrichRequest { return question(lead % hotLeads) })
+}
+
+// hundred asks for a hundred leads from the first on.
+func hundred(first int64, ask func(lead int64) *enrichv1.EnrichRequest) []*enrichv1.EnrichRequest {
 	all := make([]*enrichv1.EnrichRequest, together)
 	for i := range all {
-		all[i] = question((n*together + int64(i)) % hotLeads)
+		all[i] = ask(first + int64(i))
 	}
 	return all
 }

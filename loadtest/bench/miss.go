@@ -19,6 +19,27 @@ import (
 // miss is row C7: leads that nobody has asked for, each one call to a vendor,
 // with both tiers and the quota in Redis.
 func miss(ctx context.Context, b *bench) (result, error) {
+	return b.missing(ctx, &measured{}, func(client enrichv1.EnrichServiceClient, first int64) func(context.Context, int64) error {
+		return func(ctx context.Context, n int64) error {
+			_, err := client.Enrich(ctx, fresh(first+n))
+			return err
+		}
+	})
+}
+
+// missBatch is row C7b: the same in batches, as a nightly import asks. Four of them
+// at once have 400 calls under way, which is much for a vendor.
+func missBatch(ctx context.Context, b *bench) (result, error) {
+	return b.missing(ctx, &measured{records: together, callers: 4}, func(client enrichv1.EnrichServiceClient, first int64) func(context.Context, int64) error {
+		return func(ctx context.Context, n int64) error {
+			return askBatch(ctx, client, hundred(first+n*together, fresh))
+		}
+	})
+}
+
+// missing measures a way to ask for leads that nobody has asked for; way begins
+// each round at another lead.
+func (b *bench) missing(ctx context.Context, ours *measured, way func(client enrichv1.EnrichServiceClient, first int64) func(context.Context, int64) error) (result, error) {
 	vendors, err := b.vendor()
 	if err != nil {
 		return result{}, err
@@ -35,17 +56,13 @@ func miss(ctx context.Context, b *bench) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	var asked int64 // before this round: every lead is a new one
-	ours := &measured{process: service.Current(), call: func(ctx context.Context, n int64) error {
-		_, err := client.Enrich(ctx, fresh(asked+n))
-		return err
-	}}
+	ours.process = service.Current()
 	if err := pin(b.Client); err != nil {
 		return result{}, err
 	}
 	var bare []time.Duration
 	for round := range b.Rounds + 1 {
-		asked += 1_000_000
+		ours.call = way(client, int64(round)*1_000_000)
 		cost, err := ours.round(ctx, b.Length)
 		if err != nil {
 			return result{}, err
