@@ -31,6 +31,7 @@ func (s *Server) newGRPC() *grpc.Server {
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(uint32(s.config.MaxStreams)),
 		grpc.ConnectionTimeout(headerTimeout),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.InTapHandle(s.arrive),
 		grpc.NumStreamWorkers(workers),
 		grpc.UnaryInterceptor(s.unary),
