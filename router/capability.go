@@ -160,23 +160,26 @@ var (
 		enrich.Person:  slices.Sorted(slices.Values(enrich.AttributesOf(enrich.Person))),
 		enrich.Company: slices.Sorted(slices.Values(enrich.AttributesOf(enrich.Company))),
 	}
-	attributeBits = func() map[enrich.Attribute]int {
-		byName := map[enrich.Attribute]int{}
+	attributeBits = func() []int { // by the attribute's place in the contract
+		bits := make([]int, len(enrich.Attributes()))
 		for _, of := range attributes {
 			if len(of) > maxAttributes {
 				panic(fmt.Sprintf("router: a set holds %d attributes, the contract has %d of one kind", maxAttributes, len(of)))
 			}
 			for bit, attribute := range of {
-				byName[attribute] = bit
+				bits[enrich.PlaceOf(attribute)] = bit
 			}
 		}
-		return byName
+		return bits
 	}()
 )
 
 func bitOf(a enrich.Attribute) (bit int, ok bool) {
-	bit, ok = attributeBits[a]
-	return bit, ok
+	place := enrich.PlaceOf(a)
+	if place < 0 {
+		return 0, false
+	}
+	return attributeBits[place], true
 }
 
 func (p Provider) validate() (problems []error) {

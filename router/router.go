@@ -104,10 +104,11 @@ func (r *Router) Included(account enrich.Account, a enrich.Attribute) []string {
 }
 
 func (r *Router) sources(account enrich.Account, a enrich.Attribute, which func(suppliers) []string) []string {
-	if !mayAsk(account.Attributes, a) {
+	place := enrich.PlaceOf(a)
+	if place < 0 || !mayAsk(account.Attributes, a) {
 		return nil
 	}
-	names := which(r.current.Load().planOf(account).suppliers[a])
+	names := which(r.current.Load().planOf(account).suppliers[place])
 	if account.Providers == nil {
 		return names
 	}

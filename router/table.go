@@ -25,33 +25,32 @@ type strategy struct {
 	calls         [len(attributes)][]*call // by the kind of their subject, in that order
 	order         Order
 	minConfidence float64
-	suppliers     map[enrich.Attribute]suppliers
+	suppliers     []suppliers // by the attribute's place in the contract
 }
 
 // suppliers are the names of the providers that can supply an attribute, in the
 // listed order; those included do so without a price of its own.
 type suppliers struct{ all, included []string }
 
-func suppliersOf(routes []*route) map[enrich.Attribute]suppliers {
-	byAttribute := map[enrich.Attribute]suppliers{}
-	for _, rt := range routes {
-		for a, bit := range attributeBits {
+func suppliersOf(routes []*route) []suppliers {
+	byPlace := make([]suppliers, len(enrich.Attributes()))
+	for place, spec := range enrich.Attributes() {
+		s, bit := &byPlace[place], attributeBits[place]
+		for _, rt := range routes {
 			supplies := func(free bool) bool {
 				return slices.ContainsFunc(rt.calls, func(c *call) bool {
-					return c.kind == a.Kind() && c.supplies.has(bit) && (!free || c.extra[bit] == 0)
+					return c.kind == spec.Attribute.Kind() && c.supplies.has(bit) && (!free || c.extra[bit] == 0)
 				})
 			}
-			s := byAttribute[a]
 			if supplies(false) {
 				s.all = append(s.all, rt.name)
 			}
 			if supplies(true) {
 				s.included = append(s.included, rt.name)
 			}
-			byAttribute[a] = s
 		}
 	}
-	return byAttribute
+	return byPlace
 }
 
 // route is the guarded way to one provider: what it can be asked, and what the
