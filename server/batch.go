@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -86,7 +87,7 @@ func (s *Server) answerBatch(ctx context.Context, call *call, message *enrichv1.
 	asking.Go(func() error {
 		for _, each := range once {
 			asking.Go(func() error {
-				b.results[each.place] = s.answerItem(ctx, call, message.GetRequests()[each.place], each.request)
+				b.results[each.place] = resultOf(s.answerItem(ctx, call, message.GetRequests()[each.place], each.request, time.Now()))
 				return nil
 			})
 		}
@@ -129,7 +130,7 @@ func (s *Server) readItem(item *enrichv1.EnrichRequest, message *enrichv1.BatchE
 
 // recited notes an answer that was rendered before.
 func (b *batch) recited(place int, response *enrichv1.EnrichResponse) {
-	b.results[place] = &enrichv1.EnrichResult{Result: &enrichv1.EnrichResult_Response{Response: response}}
+	b.results[place] = resultOf(response, nil)
 	source := string(enrich.MemoryTier)
 	b.call.source = slower(b.call.source, source)
 	b.server.leaveItem(b.call, codes.OK, source, b.began)
@@ -137,7 +138,7 @@ func (b *batch) recited(place int, response *enrichv1.EnrichResponse) {
 
 func (b *batch) found(place int, answer *enrich.Answer, recital *enrich.Recital) {
 	response := b.server.write(b.ctx, b.call, answer, recital)
-	b.results[place] = &enrichv1.EnrichResult{Result: &enrichv1.EnrichResult_Response{Response: response}}
+	b.results[place] = resultOf(response, nil)
 	b.subjects = subjectsOf(b.subjects, answer)
 	source := sourceOf(answer)
 	b.call.source = slower(b.call.source, source)
@@ -145,25 +146,33 @@ func (b *batch) found(place int, answer *enrich.Answer, recital *enrich.Recital)
 }
 
 func (b *batch) fail(place int, err error) {
-	b.results[place] = b.server.failItem(b.ctx, b.call, err, b.began)
+	b.results[place] = resultOf(nil, b.server.failItem(b.ctx, b.call, err, b.began))
 }
 
-// failItem is the answer to one of several requests that failed.
-func (s *Server) failItem(ctx context.Context, call *call, err error, began time.Time) *enrichv1.EnrichResult {
+// resultOf is what a batch says of one request: its answer, or what is wrong.
+func resultOf(response *enrichv1.EnrichResponse, problem *spb.Status) *enrichv1.EnrichResult {
+	if problem != nil {
+		return &enrichv1.EnrichResult{Result: &enrichv1.EnrichResult_Error{Error: problem}}
+	}
+	return &enrichv1.EnrichResult{Result: &enrichv1.EnrichResult_Response{Response: response}}
+}
+
+// failItem is what is wrong with one of several requests.
+func (s *Server) failItem(ctx context.Context, call *call, err error, began time.Time) *spb.Status {
 	problem := status.Convert(s.statusOf(ctx, err))
 	s.leaveItem(call, problem.Code(), sourceNone, began)
-	return &enrichv1.EnrichResult{Result: &enrichv1.EnrichResult_Error{Error: problem.Proto()}}
+	return problem.Proto()
 }
 
-// answerItem answers one request of a batch or stream by itself.
-func (s *Server) answerItem(ctx context.Context, call *call, message *enrichv1.EnrichRequest, request enrich.Request) *enrichv1.EnrichResult {
-	began := time.Now()
+// answerItem answers one request of a batch or stream by itself: it returns the
+// answer, or what is wrong.
+func (s *Server) answerItem(ctx context.Context, call *call, message *enrichv1.EnrichRequest, request enrich.Request, began time.Time) (*enrichv1.EnrichResponse, *spb.Status) {
 	response, source, err := s.contained(ctx, call, message, request)
 	s.leaveItem(call, status.Code(err), source, began)
 	if err != nil {
-		return &enrichv1.EnrichResult{Result: &enrichv1.EnrichResult_Error{Error: status.Convert(err).Proto()}}
+		return nil, status.Convert(err).Proto()
 	}
-	return &enrichv1.EnrichResult{Result: &enrichv1.EnrichResult_Response{Response: response}}
+	return response, nil
 }
 
 // contained answers one request of several: a panic fails this one alone. The

@@ -29,6 +29,9 @@ type call struct {
 	counted bool
 	// form is how its answers are rendered.
 	form enrich.RenderedForm
+	// waits is told when the answer cannot come from memory alone any more; nil:
+	// nobody needs to know.
+	waits func()
 	// recited is what answers it over REST, if it was rendered before.
 	recited []byte
 	// key is REST's Idempotency-Key; gRPC has it in the message.
@@ -41,6 +44,14 @@ type call struct {
 	headers grpcHeaders
 	// arriving ends a gRPC request whose message does not come; nil in REST.
 	arriving *arrival
+}
+
+// leaveMemory goes before everything that may wait for Redis, a provider or another
+// request.
+func (c *call) leaveMemory() {
+	if c.waits != nil {
+		c.waits()
+	}
 }
 
 type callKey struct{}

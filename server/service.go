@@ -41,12 +41,14 @@ func (e *enrichService) Enrich(ctx context.Context, message *enrichv1.EnrichRequ
 // key that was answered before, as before.
 func (s *Server) answer(ctx context.Context, call *call, message *enrichv1.EnrichRequest, request enrich.Request) (response *enrichv1.EnrichResponse, source string, err error) {
 	if message.GetIdempotencyKey() != "" {
+		call.leaveMemory()
 		return s.answerOnce(ctx, call, message, request)
 	}
 	response, recital := s.recite(ctx, call, request)
 	if response != nil {
 		return response, string(enrich.MemoryTier), nil
 	}
+	call.leaveMemory()
 	answer, err := s.parts.Enricher.Enrich(ctx, request)
 	if err != nil {
 		return nil, sourceNone, err

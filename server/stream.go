@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -36,10 +37,16 @@ type exchange interface {
 	Send(*enrichv1.StreamEnrichResponse) error
 }
 
-// conversation is one stream under way. Questions wait in three places, all
-// bounded, so that a caller who sends faster than answers come is held back:
+// conversation is one stream under way. The next question is received when the one
+// before has passed all places where it may wait, so that a caller who sends faster
+// than answers come is held back:
 //
-//	Recv ─▶ heard ─▶ room (of this stream) ─▶ rate ─▶ asking (of all) ─▶ answer ─▶ Send
+//	Recv ─▶ room (of this stream) ─▶ rate ─▶ asking (of all) ─▶ answer ─▶ Send
+//
+// One goroutine at a time has the turn to listen. It answers itself what it hears,
+// and listens again; only when an answer is to wait does it pass the turn on
+// before. To hand every question to another goroutine, and that to a third, was
+// two fifths of a memory hit.
 //
 // A caller who does not read its answers keeps its room, and nothing else. A
 // stream may outlive the key that opened it and the rights of its account, so
@@ -49,22 +56,19 @@ type conversation struct {
 	call   *call
 	shown  credential
 	stream exchange
-	// asked has the next question for somebody who has answered one.
-	asked chan question
+	// heard counts the questions. It belongs to whoever listens.
+	heard int
 	// room holds a token for each question until its answer has been sent.
-	room      chan struct{}
-	answering sync.WaitGroup
-	heard     chan heard
+	room chan struct{}
+	// turn has a token for one of the goroutines that are idle.
+	turn  chan struct{}
+	idle  atomic.Int32
+	ended chan error // why nobody listens any more
 
 	sending sync.Mutex
 	failed  error // of the first Send that failed
 	cancel  context.CancelFunc
 }
-
-// heardAhead is how many questions are received before the first of them is looked
-// at: to go to and fro between two goroutines for each is a twentieth of a memory
-// hit.
-const heardAhead = 16
 
 // askAgain is how soon a question that waits for its account's rate looks whether
 // the account, or its rate, is still the same.
@@ -75,10 +79,12 @@ const askAgain = time.Second
 // memory hit. The request in a question is checked by itself.
 const shortID = 64
 
-// heard is what Recv returned.
-type heard struct {
-	question *enrichv1.StreamEnrichRequest
-	err      error
+// question is one of a stream.
+type question struct {
+	message *enrichv1.StreamEnrichRequest
+	err     error // why it cannot be read
+	number  int
+	caller  Caller // who asks it
 }
 
 // goesOn tells whether a stream goes on after an error of Recv.
@@ -93,107 +99,130 @@ var errStopping = &enrich.Error{Kind: enrich.Unavailable, Reason: "stopping", Of
 // converse answers the questions of a stream until the caller has sent the last
 // one, leaves, or the service stops. It returns when all that were taken have
 // been answered.
-func (s *Server) converse(ctx context.Context, call *call, shown credential, stream exchange) error {
+func (s *Server) converse(ctx context.Context, call *call, shown credential, stream exchange) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &conversation{
 		server: s, call: call, shown: shown, stream: stream, cancel: cancel,
-		asked: make(chan question), room: make(chan struct{}, s.config.StreamWidth), heard: make(chan heard, heardAhead),
+		room: make(chan struct{}, s.config.StreamWidth), turn: make(chan struct{}, 1), ended: make(chan error, 1),
 	}
 	go c.listen(ctx)
-	err := c.answerAll(ctx)
-	close(c.asked)
-	c.answering.Wait()
+	select {
+	case err = <-c.ended:
+	case <-s.draining.Done():
+		err = errStopping
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	for range cap(c.room) { // who has all of it knows that nothing is answered any more
+		c.room <- struct{}{}
+	}
 	if c.failed != nil {
 		return c.failed
+	}
+	if err == io.EOF {
+		return nil
 	}
 	return err
 }
 
-// listen receives until the stream ends.
+// listen receives and answers questions, whenever it has the turn, until the
+// stream ends.
 func (c *conversation) listen(ctx context.Context) {
+	asked, passed := *c.call, false
+	asked.waits = func() {
+		if !passed {
+			passed = true
+			c.passTurn(ctx)
+		}
+	}
 	for {
-		question, err := c.stream.Recv()
-		select {
-		case c.heard <- heard{question, err}:
-		case <-ctx.Done():
+		question, err := c.hear(ctx)
+		if err != nil {
+			c.ended <- err
 			return
 		}
-		if err != nil && !goesOn(err) {
-			return
-		}
-	}
-}
-
-// answerAll begins to answer each question that is heard.
-func (c *conversation) answerAll(ctx context.Context) (err error) {
-	for number := 0; ; number++ {
-		var next heard
-		select {
-		case next = <-c.heard:
-		case <-c.server.draining.Done():
-			return errStopping
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		switch {
-		case next.err == io.EOF:
-			return nil
-		case next.err != nil && !goesOn(next.err):
-			return next.err
-		}
-		question := question{heard: next, number: number}
-		if question.caller, err = c.wait(ctx, number); err != nil {
-			return err
-		}
-		select {
-		case c.asked <- question:
-		default: // everybody is busy, and there are fewer than there is room for
-			first := question // which alone moves to the heap
-			c.answering.Go(func() { c.answerEach(ctx, first) })
-		}
-	}
-}
-
-// question is one of a stream, and who asks it.
-type question struct {
-	heard
-	caller Caller
-	number int
-}
-
-// answerEach answers a question, and others after it until the stream ends. To
-// grow the stack of a new goroutine for each is a seventh of a memory hit.
-func (c *conversation) answerEach(ctx context.Context, next question) {
-	asked := *c.call
-	for more := true; more; next, more = <-c.asked {
-		asked.caller = next.caller
-		result := c.answer(ctx, &asked, next.heard, next.number)
+		asked.caller = question.caller
+		answer := c.answer(ctx, &asked, &question)
 		<-c.server.asking
-		c.send(next.question.GetCorrelationId(), result)
+		c.send(answer)
+		if !passed {
+			<-c.room
+			continue
+		}
+		c.idle.Add(1) // before there is room for another question, or goroutines become too many
+		<-c.room
+		select {
+		case <-c.turn:
+			passed = false
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// passTurn lets another goroutine listen, an idle one or a new one; there is never
+// more than one beyond the stream's room. It belongs to whoever has the turn. To
+// grow the stack of a new one for each question costs 2 µs.
+func (c *conversation) passTurn(ctx context.Context) {
+	if c.idle.Load() == 0 {
+		go c.listen(ctx)
+		return
+	}
+	c.idle.Add(-1)
+	c.turn <- struct{}{}
+}
+
+// hear receives the next question, and holds it back until there is room for it in
+// its stream, its account's rate and the service. The error ends the stream:
+// io.EOF after the last question.
+func (c *conversation) hear(ctx context.Context) (next question, err error) {
+	next.message, next.err = c.stream.Recv()
+	if next.err != nil && !goesOn(next.err) {
+		return next, next.err
+	}
+	next.number = c.heard
+	c.heard++
+	if err = c.take(ctx, c.room); err != nil {
+		return next, err
+	}
+	if next.caller, err = c.admit(ctx, next.number); err == nil {
+		err = c.take(ctx, c.server.asking)
+	}
+	if err != nil {
 		<-c.room
 	}
+	return next, err
 }
 
-// wait holds a question back until there is room for it in its stream, its
-// account's rate and the service, and tells who asks it. The gate has counted the
-// first.
-func (c *conversation) wait(ctx context.Context, number int) (caller Caller, err error) {
+// take puts a token where there may have to be room for it first.
+func (c *conversation) take(ctx context.Context, tokens chan<- struct{}) error {
 	select {
-	case c.room <- struct{}{}:
-	case <-ctx.Done():
-		return Caller{}, ctx.Err()
+	case tokens <- struct{}{}:
+		return nil
+	default:
 	}
+	select {
+	case tokens <- struct{}{}:
+		return nil
+	case <-c.server.draining.Done():
+		return errStopping
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// admit tells who asks a question, when the account's rate lets it in. The gate has
+// counted the first.
+func (c *conversation) admit(ctx context.Context, number int) (Caller, error) {
 	for {
-		if caller, err = c.server.authenticate(c.shown); err != nil {
-			return Caller{}, err
-		}
-		if number == 0 {
-			break
+		caller, err := c.server.authenticate(c.shown)
+		if err != nil || number == 0 {
+			return caller, err
 		}
 		standing := c.server.rates.take(&caller)
 		if standing.wait == 0 {
-			break
+			return caller, nil
 		}
 		timer := time.NewTimer(min(standing.wait, askAgain))
 		select {
@@ -206,46 +235,42 @@ func (c *conversation) wait(ctx context.Context, number int) (caller Caller, err
 			return Caller{}, ctx.Err()
 		}
 	}
-	select {
-	case c.server.asking <- struct{}{}:
-		return caller, nil
-	case <-ctx.Done():
-		return Caller{}, ctx.Err()
-	}
 }
 
-func (c *conversation) answer(ctx context.Context, asked *call, next heard, number int) *enrichv1.EnrichResult {
+// answer is what a question is answered with, be it an error.
+func (c *conversation) answer(ctx context.Context, asked *call, next *question) *enrichv1.StreamEnrichResponse {
 	s, began := c.server, time.Now()
-	err, question := next.err, next.question.GetRequest()
-	if err == nil && len(next.question.GetCorrelationId()) > shortID {
-		err = s.checkRules(next.question)
+	answer := &enrichv1.StreamEnrichResponse{CorrelationId: next.message.GetCorrelationId()}
+	err, message := next.err, next.message.GetRequest()
+	if err == nil && len(answer.CorrelationId) > shortID {
+		err = s.checkRules(next.message)
 	}
 	var request enrich.Request
 	if err == nil {
-		if question == nil {
-			question = &enrichv1.EnrichRequest{}
+		if message == nil {
+			message = &enrichv1.EnrichRequest{}
 		}
-		request, err = s.readItem(question, nil, asked)
+		request, err = s.readItem(message, nil, asked)
 	}
 	if err != nil {
-		return s.failItem(ctx, asked, err, began)
+		answer.Result = &enrichv1.StreamEnrichResponse_Error{Error: s.failItem(ctx, asked, err, began)}
+		return answer
 	}
-	request.ID = asked.id + "/" + strconv.Itoa(number)
-	return s.answerItem(ctx, asked, question, request)
+	request.ID = asked.id + "/" + strconv.Itoa(next.number)
+	if response, problem := s.answerItem(ctx, asked, message, request, began); problem != nil {
+		answer.Result = &enrichv1.StreamEnrichResponse_Error{Error: problem}
+	} else {
+		answer.Result = &enrichv1.StreamEnrichResponse_Response{Response: response}
+	}
+	return answer
 }
 
 // send sends an answer; the first one that cannot be sent ends the stream.
-func (c *conversation) send(correlationID string, result *enrichv1.EnrichResult) {
-	message := &enrichv1.StreamEnrichResponse{CorrelationId: correlationID}
-	if response := result.GetResponse(); response != nil {
-		message.Result = &enrichv1.StreamEnrichResponse_Response{Response: response}
-	} else {
-		message.Result = &enrichv1.StreamEnrichResponse_Error{Error: result.GetError()}
-	}
+func (c *conversation) send(answer *enrichv1.StreamEnrichResponse) {
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	if c.failed == nil {
-		if c.failed = c.stream.Send(message); c.failed != nil {
+		if c.failed = c.stream.Send(answer); c.failed != nil {
 			c.cancel()
 		}
 	}
