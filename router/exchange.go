@@ -60,7 +60,7 @@ func (r *Router) send(ctx context.Context, rt *route, q question) (*sent, *quota
 	ctx, s.span = startCall(ctx, q.ask)
 	ctx = httptrace.WithClientTrace(context.WithoutCancel(ctx), &httptrace.ClientTrace{WroteRequest: s.wrote})
 	s.ctx, s.cancel = context.WithTimeout(ctx, rt.vendor.timeout)
-	s.replies = rt.vendor.begin(s.ctx, q.query)
+	s.replies = r.begin(s.ctx, rt.vendor, q.query)
 	return s, nil
 }
 
@@ -108,10 +108,9 @@ var (
 )
 
 // begin makes the call. One that panics or exits is a reply like any other.
-func (v vendor) begin(ctx context.Context, query providers.Query) chan providers.Reply {
+func (r *Router) begin(ctx context.Context, v vendor, query providers.Query) chan providers.Reply {
 	replies := make(chan providers.Reply, 1)
-	go func() {
-		growStack(false)
+	r.crew.Go(func() {
 		reply := providers.Reply{Outcome: enrich.Malformed, Err: errPanicked}
 		defer func() {
 			// What was thrown may hold what the vendor sent; the stack does not.
@@ -121,24 +120,8 @@ func (v vendor) begin(ctx context.Context, query providers.Query) chan providers
 			replies <- reply
 		}()
 		reply = v.Lookup(ctx, query)
-	}()
+	})
 	return replies
-}
-
-// growStack has a new goroutine's stack grown at once to what a look-up takes,
-// by a frame of that size, which is never used. By itself the stack doubles time
-// and again, each time copied at a greater depth: 8 µs of a call instead of 2.
-//
-//go:noinline
-func growStack(use bool) byte {
-	if !use {
-		return 0
-	}
-	var room [12 << 10]byte
-	for i := range room {
-		room[i] = byte(i)
-	}
-	return room[len(room)/2]
 }
 
 // within waits for the reply; ok is false when it did not come by then, though

@@ -118,6 +118,7 @@ func (ls *lates) cancel() {
 // after the last Find has returned, before what the router works with is
 // closed.
 func (r *Router) Close(ctx context.Context) error {
+	defer r.crew.Close()
 	stop := context.AfterFunc(ctx, r.late.cancel)
 	r.late.running.Wait()
 	if !stop() {

@@ -59,6 +59,7 @@ type Router struct {
 	random   func() float64
 	refusals *refusals
 	late     lates
+	crew     enrich.Crew // makes the calls
 }
 
 var _ enrich.Finder = (*Router)(nil)
