@@ -130,18 +130,27 @@ func explain(err error) string {
 	if errors.As(err, &damaged) {
 		return damaged.Error()
 	}
-	failure := status.Convert(err)
-	for _, detail := range failure.Details() {
+	failure, info := status.Convert(err), infoOf(err)
+	class := info.GetMetadata()["class"]
+	switch {
+	case info == nil:
+		return failure.Code().String() + ": " + failure.Message()
+	case class != "" && unreadable(err):
+		return fmt.Sprintf("%s (%s)", unreadableWord, class)
+	case class != "":
+		return fmt.Sprintf("%s (%s): %s", info.GetReason(), class, failure.Message())
+	default:
+		return info.GetReason() + ": " + failure.Message()
+	}
+}
+
+// infoOf is what the service says of an error beside its code; nil: the error is
+// not of an enrichd, which always says it.
+func infoOf(err error) *errdetails.ErrorInfo {
+	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {
-			class := info.GetMetadata()["class"]
-			if class != "" && unreadable(err) {
-				return fmt.Sprintf("%s (%s)", unreadableWord, class)
-			}
-			if class != "" {
-				return fmt.Sprintf("%s (%s): %s", info.GetReason(), class, failure.Message())
-			}
-			return info.GetReason() + ": " + failure.Message()
+			return info
 		}
 	}
-	return failure.Code().String() + ": " + failure.Message()
+	return nil
 }

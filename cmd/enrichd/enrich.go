@@ -140,7 +140,7 @@ func (c *enrichCommand) enrichFile(ctx context.Context, terminal terminal, ask a
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.close()) }()
+	defer func() { err = errors.Join(err, out.close(err)) }()
 	next := out.resume(leads)
 	if whole, ok := file.(io.ReaderAt); ok && c.handsIn() {
 		handed, err := handIn(ctx, io.NewSectionReader(whole, 0, math.MaxInt64))
@@ -154,7 +154,12 @@ func (c *enrichCommand) enrichFile(ctx context.Context, terminal terminal, ask a
 	}
 	progress := newProgress(terminal.err, -1)
 	var rows, withoutAnswer, again int
+	answered := false
 	err = enrichAll(ctx, next, ask, c.Parallel, func(r result) error {
+		answered = answered || r.err == nil && r.lead.earlier == nil
+		if !answered && refusesAll(r.err) {
+			return refusedRun(explain(r.err))
+		}
 		cells := r.lead.earlier
 		if cells == nil {
 			cells = append(slices.Clone(r.lead.cells), resultCells(r)...)
@@ -167,6 +172,9 @@ func (c *enrichCommand) enrichFile(ctx context.Context, terminal terminal, ask a
 		return out.write(cells)
 	})
 	_ = progress.Finish()
+	if errors.As(err, new(refusedRun)) {
+		return err
+	}
 	fmt.Fprintf(terminal.err, "\n%d rows, %d failed\n", rows, withoutAnswer)
 	if again > 0 && c.Out != "-" {
 		fmt.Fprintf(terminal.err, "Run the command again to ask about %d of them once more.\n", again)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -73,14 +72,7 @@ func (c *client) upload(ctx context.Context, file io.Reader, options *enrichv1.C
 }
 
 // classOf is the class that the service says of an error; empty: none.
-func classOf(err error) string {
-	for _, detail := range status.Convert(err).Details() {
-		if info, ok := detail.(*errdetails.ErrorInfo); ok {
-			return info.GetMetadata()["class"]
-		}
-	}
-	return ""
-}
+func classOf(err error) string { return infoOf(err).GetMetadata()["class"] }
 
 // String tells what became of the rows.
 func (h *handedIn) String() string {

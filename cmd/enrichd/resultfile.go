@@ -18,8 +18,12 @@ import (
 //
 //	out.csv        what the last run left, whole
 //	out.csv.part   this run's rows, each flushed; they go before those of out.csv
+//
+// The headings go with the first row, so that a run that comes to none leaves
+// nothing.
 type resultFile struct {
 	columns []string
+	begun   bool // the headings are written
 	out     io.Writer
 	file    *os.File     // nil: out is not ours to close
 	path    string       // whose place the file takes; empty: none
@@ -35,7 +39,7 @@ func openResults(path string, stdout io.Writer, header []string) (*resultFile, e
 	columns := append(slices.Clone(header), resultColumns()...)
 	results := &resultFile{columns: columns, out: stdout}
 	if path == "-" {
-		return results, results.write(columns)
+		return results, nil
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -46,7 +50,7 @@ func openResults(path string, stdout io.Writer, header []string) (*resultFile, e
 			return nil, err
 		}
 		results.out = results.file
-		return results, results.write(columns)
+		return results, nil
 	case err == nil:
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return nil, err
@@ -81,7 +85,7 @@ func (f *resultFile) open() (err error) {
 		return errors.Join(err, f.earlier.close())
 	}
 	f.out = f.file
-	return f.write(f.columns)
+	return nil
 }
 
 // resume returns the leads with what an earlier run found out about them. Its
@@ -116,13 +120,22 @@ func sameCell(read, cell string) bool {
 	return read == strings.ReplaceAll(harmless(cell), "\r\n", "\n") // as encoding/csv reads it
 }
 
-// write writes one row.
+// write writes one row, the first one under the headings.
 func (f *resultFile) write(cells []string) error {
-	row, err := encodeRow(cells)
-	if err != nil {
-		return err
+	rows := [][]string{f.columns, cells}
+	if f.begun {
+		rows = rows[1:]
 	}
-	_, err = f.out.Write(row)
+	f.begun = true
+	var text []byte
+	for _, cells := range rows {
+		row, err := encodeRow(cells)
+		if err != nil {
+			return err
+		}
+		text = append(text, row...)
+	}
+	_, err := f.out.Write(text) // at once: a kill leaves no headings alone
 	return err
 }
 
@@ -141,8 +154,9 @@ func encodeRow(cells []string) ([]byte, error) {
 	return text.Bytes(), writer.Error()
 }
 
-// close puts the results in their place.
-func (f *resultFile) close() error {
+// close puts the results in their place, after a run that ended with an error or
+// nil. One that was refused leaves what was there before.
+func (f *resultFile) close(ended error) error {
 	if f.file == nil {
 		return nil
 	}
@@ -150,10 +164,14 @@ func (f *resultFile) close() error {
 		defer f.unlock()
 	}
 	err := errors.Join(f.file.Close(), f.earlier.close())
-	if err != nil || f.path == "" {
+	switch {
+	case err != nil || f.path == "":
 		return err
+	case errors.As(ended, new(refusedRun)):
+		return os.Remove(f.path + partSuffix)
+	default:
+		return putInPlace(f.path, f.columns)
 	}
-	return putInPlace(f.path, f.columns)
 }
 
 // putInPlace completes the part beside path with the rows of path that it has

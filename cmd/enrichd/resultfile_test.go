@@ -11,9 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/enrichd/enrichd/email"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
@@ -76,12 +73,12 @@ func (b *bench) expect(what string, asked, rows []string) {
 
 const fourLeads = "name,email\nA,a@acme.example\nB,b@acme.example\nC,\"c@acme.example\nD,d@acme.example\n"
 
-// TestARepeatedRunAsksForFailedLeadsAlone has a service that was away for one
-// lead, an address that nobody can read, and a damaged row.
+// TestARepeatedRunAsksForFailedLeadsAlone has vendors that fail for one lead, an
+// address that nobody can read, and a damaged row.
 func TestARepeatedRunAsksForFailedLeadsAlone(t *testing.T) {
 	b := newBench(t, fourLeads)
 	b.answers["a@acme.example"] = unreadableError(email.ClassPlaceholder, "a placeholder")
-	b.answers["b@acme.example"] = status.Error(codes.Unavailable, "nobody listens")
+	b.answers["b@acme.example"] = vendorsFail
 	said, err := b.run()
 	if !errors.Is(err, errSomeFailed) || !strings.Contains(said, "4 rows, 3 failed") || !strings.Contains(said, "about 1 of them") {
 		t.Errorf("first run: %v: %s", err, said)
@@ -90,14 +87,14 @@ func TestARepeatedRunAsksForFailedLeadsAlone(t *testing.T) {
 
 	said, err = b.run()
 	if !errors.Is(err, errSomeFailed) || !strings.Contains(said, "4 rows, 3 failed") {
-		t.Errorf("while the service is away: %v: %s", err, said)
+		t.Errorf("while vendors fail: %v: %s", err, said)
 	}
 	b.answers["b@acme.example"] = nil
 	said, err = b.run()
 	if !errors.Is(err, errSomeFailed) || !strings.Contains(said, "4 rows, 2 failed") || strings.Contains(said, "again") {
-		t.Errorf("with the service back: %v: %s", err, said)
+		t.Errorf("with vendors back: %v: %s", err, said)
 	}
-	b.expect("with the service back", []string{"b@acme.example"}, []string{"A failed", "B partial", "C failed", "D partial"})
+	b.expect("with vendors back", []string{"b@acme.example"}, []string{"A failed", "B partial", "C failed", "D partial"})
 
 	said, err = b.run()
 	if !errors.Is(err, errSomeFailed) || !strings.Contains(said, "4 rows, 2 failed") {
@@ -118,7 +115,7 @@ func TestAKilledRunLosesNoRow(t *testing.T) {
 	leads := "name,email\nA,a@acme.example\nB,b@acme.example\nC,c@acme.example\n"
 	b := newBench(t, leads)
 	for _, address := range []string{"b@acme.example", "c@acme.example"} {
-		b.answers[address] = status.Error(codes.Unavailable, "nobody listens")
+		b.answers[address] = vendorsFail
 	}
 	if _, err := b.run(); !errors.Is(err, errSomeFailed) {
 		t.Fatal(err)
