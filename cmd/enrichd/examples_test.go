@@ -46,6 +46,7 @@ func (b *busyREST) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"code":8,"message":"refused"}`, http.StatusTooManyRequests)
 		return
 	}
+	_ = http.NewResponseController(w).EnableFullDuplex() // a stream's first answers come before its last question was read
 	b.next.ServeHTTP(w, r)
 }
 
