@@ -32,6 +32,7 @@ func (s *Server) announce() {
 func (s *Server) drain() {
 	s.health.Shutdown()
 	s.beginDrain()
+	s.arrivals.hasten()
 	s.grpcDoor.dismiss()
 	s.httpDoor.dismiss()
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.DrainTimeout)

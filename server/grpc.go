@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -12,7 +11,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/tap"
 
 	"github.com/enrichd/enrichd/enrich"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
@@ -51,48 +49,6 @@ func (s *Server) newGRPC() *grpc.Server {
 		reflection.Register(server)
 	}
 	return server
-}
-
-// arrival ends a gRPC request whose message does not arrive: gRPC itself waits
-// for it without limit, in a drain too.
-type arrival struct {
-	cancel    context.CancelFunc
-	timer     *time.Timer
-	keepAlive func() bool // stops a drain from ending the request
-	there     atomic.Bool // the message has come
-}
-
-// hasten leaves a message only a moment to come, for the service stops. One that
-// was sent with its headers is on its way and must not be lost.
-func (a *arrival) hasten() {
-	if a.there.Load() {
-		return
-	}
-	a.timer.Reset(arrivalGrace)
-	if a.there.Load() { // it came meanwhile
-		a.timer.Stop()
-	}
-}
-
-// arrive begins a call and gives it the time to send its message.
-func (s *Server) arrive(ctx context.Context, info *tap.Info) (context.Context, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	ctx, began := begin(ctx)
-	began.form, began.headers = enrich.RenderedProto, grpcHeaders(info.Header)
-	if methods[info.FullMethodName] != nil {
-		ctx = began.traced(ctx, began.headers)
-	}
-	arriving := &arrival{cancel: cancel, timer: time.AfterFunc(s.config.BodyTimeout, cancel)}
-	arriving.keepAlive = context.AfterFunc(s.draining, arriving.hasten)
-	began.arriving = arriving
-	return ctx, nil
-}
-
-// arrived lets a request take its time from here on.
-func (c *call) arrived() {
-	c.arriving.there.Store(true)
-	c.arriving.timer.Stop()
-	c.arriving.keepAlive()
 }
 
 // unary stands around every unary call.

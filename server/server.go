@@ -39,6 +39,7 @@ type Server struct {
 	log          *slog.Logger
 	load         load
 	rates        rates
+	arrivals     arrivals
 	// asking holds a token for each question of streams that is under way.
 	asking chan struct{}
 	// leaving is set when the service is told to stop, draining ends when it
@@ -82,7 +83,8 @@ func Listen(config Config, parts Parts) (*Server, error) {
 func newServer(config Config, parts Parts, grpcListener, httpListener net.Listener) (*Server, error) {
 	s := &Server{
 		config: config, parts: parts.withDefaults(), open: parts.Accounts == nil,
-		load: load{most: int64(config.MaxRequests)}, rates: rates{began: time.Now()}, asking: make(chan struct{}, config.MaxRequests),
+		load: load{most: int64(config.MaxRequests)}, rates: rates{began: time.Now()},
+		arrivals: arrivals{patience: config.BodyTimeout}, asking: make(chan struct{}, config.MaxRequests),
 		health: health.NewServer(), grpcDoor: newDoor(grpcListener), httpDoor: newDoor(httpListener),
 	}
 	s.log = s.parts.Log
