@@ -124,8 +124,17 @@ providers:
 		t.Errorf("she is erased, and told about: %s", said)
 	}
 
-	for place, left := range map[string]string{"Redis": redisText(t, server.Addr), "metrics": scrape(t, c.program.app)} {
+	metrics := scrape(t, c.program.app)
+	for place, left := range map[string]string{"Redis": redisText(t, server.Addr), "metrics": metrics} {
 		c.silent(place, left)
+	}
+	for _, counted := range []string{
+		"enrichd_suppressed_tags 1", `enrichd_suppressions_owed{copy="file"} 0`, `enrichd_audit_entries_total{result="dropped"} 0`,
+		`enrichd_repeats_total{result="repeated"} 1`, `enrichd_repeats_total{result="reused"} 1`,
+	} {
+		if !strings.Contains(metrics, counted+"\n") {
+			t.Errorf("no %s among the metrics", counted)
+		}
 	}
 	server.Kill()
 	c.refused("/v1/enrich", `{"email":"`+lead(30)+`","budget":"1s"}`)

@@ -160,10 +160,23 @@ func (p *parts) buildService(config config.Config) error {
 	}
 	p.telemetry.Metrics.Watch(telemetry.Sources{
 		Cache: p.records.Stats, Quota: p.quotas.Snapshot, Routes: p.routes.Health, StateFailures: p.quotas.StateFailures,
-		Work: p.leads.counted.Load,
+		Work: p.leads.counted.Load, Shadows: p.service.Comparisons, Privacy: p.privacy, Repeats: p.repeated,
 	})
 	return nil
 }
+
+// privacy is the suppression list and the audit log as metrics show them.
+func (p *parts) privacy() telemetry.Privacy {
+	state := telemetry.Privacy{Suppressed: p.eraser.Suppressions.Len(), Owed: p.eraser.Suppressions.Owed()}
+	if p.eraser.Audit != nil {
+		stats := p.eraser.Audit.Stats()
+		state.Audited, state.Unaudited = stats.Written, stats.Dropped
+	}
+	return state
+}
+
+// repeated is what repeats of requests came to, as metrics show it.
+func (p *parts) repeated() telemetry.Repeats { return telemetry.Repeats(p.repeats.Stats()) }
 
 // places are the stores that may know a subject. Look-ups are ended last, so that
 // nothing they still bring is remembered.

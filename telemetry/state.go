@@ -19,6 +19,25 @@ type Sources struct {
 	StateFailures func() uint64
 	// Work is accepted work; its nil result: it cannot be counted.
 	Work func() *Work
+	// Shadows are the comparisons of shadow plans so far.
+	Shadows func() []enrich.Comparison
+	Privacy func() Privacy
+	Repeats func() Repeats
+}
+
+// Privacy is the state of the suppression list and of the audit log.
+type Privacy struct {
+	Suppressed int            // tags on the list
+	Owed       map[string]int // changes of it that a copy has yet to be told, by the copy
+	Audited    int64          // entries of the audit log that were written
+	Unaudited  int64          // those that were lost
+}
+
+// Repeats counts requests that came with an idempotency key.
+type Repeats struct {
+	Repeated int64 // were given the answer of an earlier one
+	Reused   int64 // were refused, for the key is another one's
+	TooLarge int64 // had an answer too large to be kept
 }
 
 // Watch has the sources asked from now on, instead of earlier ones.
@@ -63,6 +82,12 @@ var (
 	breakerState    = measured("breaker_state", "A provider's breaker: 0 closed, 1 half-open, 2 open.", "provider")
 	stateFailures   = counted("state_file_failures_total", "Times that the file of quotas could not be written.")
 
+	shadowed    = counted("shadow_comparisons_total", "Attributes that a shadow plan was asked for, by how it did beside the account's own plan.", "account", "plan", "attribute", "difference")
+	suppressed  = measured("suppressed_tags", "Tags on the suppression list; an address with aliases has two.")
+	owedChanges = measured("suppressions_owed", "Changes of the suppression list that a copy has yet to be told.", "copy")
+	audited     = counted("audit_entries_total", "Entries of the audit log, by what became of them.", "result")
+	repeats     = counted("repeats_total", "Requests under an idempotency key: repeated, refused as reused, or answered at a length that is not kept.", "result")
+
 	logLines   = counted("log_lines_total", "Lines logged, by level.", "level")
 	logLost    = counted("log_lines_lost_total", "Lines that could not be written.")
 	clockPuts  = counted("clock_jumps_total", "Times that the machine's clock was put forward or back by a second or more.")
@@ -80,6 +105,7 @@ func (s *state) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []described{
 		cacheLookups, cacheFailures, cacheGaps, cacheLeases, cacheWaiting, cacheLost, cacheRefused, cacheTurned, cacheBytes,
 		providerTokens, providerLimit, providerPaused, providerWaiting, providerRunning, providerAlone, providerHits, breakerState, stateFailures,
+		shadowed, suppressed, owedChanges, audited, repeats,
 		logLines, logLost, clockPuts, traceSpans,
 	} {
 		descs <- d.desc
@@ -126,6 +152,29 @@ func (s *state) Collect(metrics chan<- prometheus.Metric) {
 	if sources.StateFailures != nil {
 		to.put(stateFailures, float64(sources.StateFailures()))
 	}
+	if sources.Shadows != nil {
+		for _, of := range sources.Shadows() {
+			to.put(shadowed, float64(of.Count), of.Account, of.Plan, string(of.Attribute), string(of.Difference))
+		}
+	}
+	if sources.Privacy != nil {
+		to.privacy(sources.Privacy())
+	}
+	if sources.Repeats != nil {
+		counts := sources.Repeats()
+		to.put(repeats, float64(counts.Repeated), "repeated")
+		to.put(repeats, float64(counts.Reused), "reused")
+		to.put(repeats, float64(counts.TooLarge), "too_large")
+	}
+}
+
+func (s sink) privacy(of Privacy) {
+	s.put(suppressed, float64(of.Suppressed))
+	for name, changes := range of.Owed {
+		s.put(owedChanges, float64(changes), name)
+	}
+	s.put(audited, float64(of.Audited), "written")
+	s.put(audited, float64(of.Unaudited), "dropped")
 }
 
 func (s sink) cache(stats cache.Stats) {

@@ -67,6 +67,13 @@ func TestWhatIsAskedWhenPrometheusAsks(t *testing.T) {
 			return []router.Health{{Provider: "acme", Breaker: router.BreakerOpen, HitRate: .25}}
 		},
 		StateFailures: func() uint64 { return 9 },
+		Shadows: func() []enrich.Comparison {
+			return []enrich.Comparison{{Account: "sales", Plan: "new", Attribute: "person.title", Difference: enrich.OnlyNew, Count: 6}}
+		},
+		Privacy: func() Privacy {
+			return Privacy{Suppressed: 11, Owed: map[string]int{"redis": 12}, Audited: 13, Unaudited: 14}
+		},
+		Repeats: func() Repeats { return Repeats{Repeated: 15, Reused: 16, TooLarge: 17} },
 	})
 	families, err := m.registry.Gather()
 	if err != nil {
@@ -85,16 +92,24 @@ func TestWhatIsAskedWhenPrometheusAsks(t *testing.T) {
 	for name, want := range map[string]float64{
 		"enrichd_cache_lookups_total hit memory": 5, "enrichd_cache_lookups_total miss memory": 5,
 		"enrichd_cache_lookups_total hit redis": 3, "enrichd_cache_lookups_total miss redis": 2,
-		"enrichd_cache_refused_total damaged":          1,
-		"enrichd_provider_tokens acme day":             40,
-		"enrichd_provider_limit acme day":              100,
-		"enrichd_provider_paused acme quota_exhausted": 1,
-		"enrichd_provider_waiting bulk acme":           7,
-		"enrichd_provider_running acme":                2,
-		"enrichd_provider_alone acme":                  1,
-		"enrichd_provider_hit_ratio acme":              .25,
-		"enrichd_breaker_state acme":                   2,
-		"enrichd_state_file_failures_total":            9,
+		"enrichd_cache_refused_total damaged":                              1,
+		"enrichd_provider_tokens acme day":                                 40,
+		"enrichd_provider_limit acme day":                                  100,
+		"enrichd_provider_paused acme quota_exhausted":                     1,
+		"enrichd_provider_waiting bulk acme":                               7,
+		"enrichd_provider_running acme":                                    2,
+		"enrichd_provider_alone acme":                                      1,
+		"enrichd_provider_hit_ratio acme":                                  .25,
+		"enrichd_breaker_state acme":                                       2,
+		"enrichd_state_file_failures_total":                                9,
+		"enrichd_shadow_comparisons_total sales person.title only_new new": 6,
+		"enrichd_suppressed_tags":                                          11,
+		"enrichd_suppressions_owed redis":                                  12,
+		"enrichd_audit_entries_total written":                              13,
+		"enrichd_audit_entries_total dropped":                              14,
+		"enrichd_repeats_total repeated":                                   15,
+		"enrichd_repeats_total reused":                                     16,
+		"enrichd_repeats_total too_large":                                  17,
 	} {
 		if value, there := got[name]; !there || value != want {
 			t.Errorf("%s = %v (there: %t), want %v", name, value, there, want)
