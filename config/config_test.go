@@ -217,7 +217,11 @@ func TestWarnings(t *testing.T) {
 		"answers: {retry_budget: 20s}":     0,
 		"server: {drain_timeout: 45000ms}": 0,
 		"privacy: {}":                      1,
+		"providers: {}":                    1,
 	} {
+		if !strings.HasPrefix(text, "providers") {
+			text += "\nproviders: {list: [{definition: hunter, credentials: {api_key: invented}}]}"
+		}
 		if !strings.HasPrefix(text, "privacy") {
 			text += "\nprivacy: {pepper: invented-for-a-test, suppression: {file: suppressed}}"
 		}

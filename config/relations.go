@@ -87,6 +87,9 @@ func (c Config) Warnings() (warnings []string) {
 		warnings = append(warnings,
 			"privacy: the suppression list is in memory alone: a restart forgets it, and other replicas do not know it")
 	}
+	if len(c.Providers.List) == 0 {
+		warnings = append(warnings, "providers: the list is empty, so nobody is asked and nothing is found")
+	}
 	if c.Digest.Enabled() && !c.AcceptsLeads() {
 		warnings = append(warnings, "digest: there is no store, so there is nothing to tell of")
 	}

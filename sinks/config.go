@@ -61,7 +61,7 @@ func New(config Config) (all []Sink, err error) {
 	for _, each := range config.Webhooks {
 		webhook, err := NewWebhook(each)
 		if err != nil {
-			return all, err
+			return all, fmt.Errorf("sinks: %s: %w", each.Name, err)
 		}
 		all = append(all, webhook)
 	}

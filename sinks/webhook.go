@@ -61,11 +61,11 @@ type Webhook struct {
 
 var _ Sink = (*Webhook)(nil)
 
-// NewWebhook makes a sink of a configuration.
+// NewWebhook makes a sink of a configuration. Its errors name the field.
 func NewWebhook(config WebhookConfig) (*Webhook, error) {
 	target, err := url.Parse(config.URL)
 	if err != nil || target.Host == "" || target.Scheme != "https" && !(config.AllowPrivate && target.Scheme == "http") {
-		return nil, fmt.Errorf("sinks: %s: url: not an https address", config.Name)
+		return nil, errors.New("url: not an https address")
 	}
 	if config.Timeout <= 0 {
 		config.Timeout = defaultTimeout
@@ -74,12 +74,12 @@ func NewWebhook(config WebhookConfig) (*Webhook, error) {
 	for _, text := range config.Secrets {
 		secret, err := ParseSecret(text)
 		if err != nil {
-			return nil, fmt.Errorf("sinks: %s: %w", config.Name, err)
+			return nil, fmt.Errorf("secrets: %w", err)
 		}
 		w.secrets = append(w.secrets, secret)
 	}
 	if len(w.secrets) == 0 {
-		return nil, fmt.Errorf("sinks: %s: secrets: none given", config.Name)
+		return nil, errors.New("secrets: none given")
 	}
 	dialer := &net.Dialer{Timeout: config.Timeout}
 	if !config.AllowPrivate {

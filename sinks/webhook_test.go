@@ -141,3 +141,19 @@ func TestWebhookRefusesAddressesInside(t *testing.T) {
 		}
 	}
 }
+
+// TestProblemsNameTheField has the paths that a configuration's problems begin
+// with.
+func TestProblemsNameTheField(t *testing.T) {
+	for begins, config := range map[string]sinks.Config{
+		"webhooks[0].name: ":         {Webhooks: []sinks.WebhookConfig{{URL: "https://crm.example/hook", Secrets: []string{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}}},
+		"webhooks[0]: url: ":         {Webhooks: []sinks.WebhookConfig{{Name: "crm", URL: "nonsense"}}},
+		"webhooks[0]: secrets: none": {Webhooks: []sinks.WebhookConfig{{Name: "crm", URL: "https://crm.example/hook"}}},
+		"files[0].path: ":            {Files: []sinks.FileConfig{{Name: "archive"}}},
+		"files[0].rotate_bytes: ":    {Files: []sinks.FileConfig{{Name: "archive", Path: "x", RotateBytes: -1}}},
+	} {
+		if problems := config.Validate(); len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), begins) {
+			t.Errorf("%s %v", begins, problems)
+		}
+	}
+}

@@ -82,7 +82,10 @@ func TestBulkStops(t *testing.T) {
 }
 
 func TestExplainNamesTheCode(t *testing.T) {
-	if got := explain(status.Error(codes.Unavailable, "nobody listens")); got != "Unavailable: nobody listens" {
+	if got := explain(status.Error(codes.Unavailable, "nobody listens")); got != "no enrichd was reached (see --server and --tls): nobody listens" {
+		t.Errorf("explain = %q", got)
+	}
+	if got := explain(status.Error(codes.Unimplemented, "unknown service")); got != "Unimplemented: unknown service" {
 		t.Errorf("explain = %q", got)
 	}
 }

@@ -133,6 +133,8 @@ func explain(err error) string {
 	failure, info := status.Convert(err), infoOf(err)
 	class := info.GetMetadata()["class"]
 	switch {
+	case info == nil && failure.Code() == codes.Unavailable:
+		return "no enrichd was reached (see --server and --tls): " + failure.Message()
 	case info == nil:
 		return failure.Code().String() + ": " + failure.Message()
 	case class != "" && unreadable(err):

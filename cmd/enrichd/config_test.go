@@ -42,7 +42,7 @@ func TestConfigCheckPrintsJSON(t *testing.T) {
 	if bad.OK || len(bad.Problems) != 3 || bad.Problems[0].Line != 2 || bad.Problems[0].Path != "server.grpc" || !strings.HasPrefix(bad.Problems[0].Text, "the port") {
 		t.Errorf("a bad file: %+v", bad)
 	}
-	if good := check(writeFile(t, "server: {drain_timeout: 5s}\nprivacy: {pepper: invented-for-a-test, suppression: {file: suppressed}}"), 0); !good.OK || len(good.Problems) != 0 || len(good.Warnings) != 1 {
+	if good := check(writeFile(t, "server: {drain_timeout: 5s}\nprivacy: {pepper: invented-for-a-test, suppression: {file: suppressed}}"), 0); !good.OK || len(good.Problems) != 0 || len(good.Warnings) != 2 {
 		t.Errorf("a good file: %+v", good)
 	}
 	if device := check("/dev/zero", 1); len(device.Problems) != 1 || !strings.Contains(device.Problems[0].Text, "longer than") {

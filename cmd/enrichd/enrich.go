@@ -172,10 +172,11 @@ func (c *enrichCommand) enrichFile(ctx context.Context, terminal terminal, ask a
 		return out.write(cells)
 	})
 	_ = progress.Finish()
+	fmt.Fprintln(terminal.err)
 	if errors.As(err, new(refusedRun)) {
 		return err
 	}
-	fmt.Fprintf(terminal.err, "\n%d rows, %d failed\n", rows, withoutAnswer)
+	fmt.Fprintf(terminal.err, "%d rows, %d failed\n", rows, withoutAnswer)
 	if again > 0 && c.Out != "-" {
 		fmt.Fprintf(terminal.err, "Run the command again to ask about %d of them once more.\n", again)
 	}

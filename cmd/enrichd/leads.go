@@ -51,7 +51,10 @@ func openLeads(reader io.Reader, column string) (*leadFile, error) {
 	table, err := intake.NewTable(reader, column)
 	var unreadable *intake.UnreadableError
 	if errors.As(err, &unreadable) {
-		if unreadable.Code == "no_email_column" {
+		switch {
+		case unreadable.Code == "no_email_column" && column != "":
+			return nil, errors.New("no column has the heading that --column names")
+		case unreadable.Code == "no_email_column":
 			return nil, errors.New("no column has the usual name of one with addresses: name it with --column")
 		}
 		return nil, errors.New(unreadable.Message)

@@ -53,6 +53,12 @@ func TestFilesThatAreNoLeads(t *testing.T) {
 	}
 }
 
+func TestAColumnThatIsNotThere(t *testing.T) {
+	if _, err := openLeads(strings.NewReader("name,email\nA,a@acme.example\n"), "Mail"); err == nil || !strings.Contains(err.Error(), "that --column names") {
+		t.Errorf("error = %v", err)
+	}
+}
+
 func TestReadErrorsAreTold(t *testing.T) {
 	broken := errors.New("the disk is broken")
 	file, err := openLeads(io.MultiReader(strings.NewReader("email\n"+strings.Repeat("a@acme.example\n", 10_000)), iotest.ErrReader(broken)), "")

@@ -183,6 +183,10 @@ func TestATakenPortSaysWhatToDo(t *testing.T) {
 	if err := os.WriteFile(file, []byte("server: {grpc: \""+address+"\", http: 127.0.0.1:0}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	admin := filepath.Join(t.TempDir(), "admin.yaml")
+	if err := os.WriteFile(admin, []byte("server: {grpc: 127.0.0.1:0, http: 127.0.0.1:0}\ntelemetry: {admin: \""+address+"\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		says string
 		args []string
@@ -190,6 +194,7 @@ func TestATakenPortSaysWhatToDo(t *testing.T) {
 		{`make demo DEMO="--grpc`, []string{"demo", "--grpc", address, "--http", "127.0.0.1:0"}},
 		{`make demo DEMO="--grpc`, []string{"demo", "--grpc", "127.0.0.1:0", "--http", address}},
 		{"server.grpc", []string{"serve", "--config", file}},
+		{"telemetry.admin", []string{"serve", "--config", admin}},
 		{"--listen", []string{"fakevendor", "--listen", address}},
 	} {
 		code, _, failed := command(t, "", test.args...)

@@ -132,7 +132,7 @@ func TestRefusedFilesOverAService(t *testing.T) {
 	}{
 		"fields":   {"unknown_attribute", []string{"--fields", "nonsense"}},
 		"key":      {"api_key", []string{"--key", "wrong"}},
-		"services": {"Unavailable", []string{"--server", "127.0.0.1:1", "--patience", "100ms"}},
+		"services": {"no enrichd was reached", []string{"--server", "127.0.0.1:1", "--patience", "100ms"}},
 	} {
 		for _, how := range [][]string{nil, {"--direct"}} {
 			out := filepath.Join(t.TempDir(), "out.csv")

@@ -56,6 +56,9 @@ func openResults(path string, stdout io.Writer, header []string) (*resultFile, e
 			return nil, err
 		}
 	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
 	results.path = path
 	if results.unlock, err = lockResults(path); err != nil {
 		return nil, err

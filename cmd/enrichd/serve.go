@@ -38,7 +38,7 @@ func (c *serveCommand) Run(ctx context.Context, terminal terminal) error {
 	defer signal.Stop(again)
 	service, err := app.New(loaded, app.Options{Log: log, Level: level, File: c.Config})
 	if err != nil {
-		return listenHelp(err, "set server.grpc and server.http in "+c.Config)
+		return listenHelp(err, "choose another address in "+c.Config+" (server.grpc, server.http, telemetry.admin)")
 	}
 	debug.FreeOSMemory() // what only the start needed
 	paceGarbage(loaded.Cache.WithDefaults().MemoryBytes)

@@ -52,7 +52,7 @@ func (f serviceFlags) transport() (credentials.TransportCredentials, error) {
 	if f.CA != "" {
 		text, err := os.ReadFile(f.CA)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--ca: %w", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {

@@ -16,8 +16,8 @@ func TestTheTableTellsRefusedFromFailed(t *testing.T) {
 	table := newDemoTable()
 	table.add(result{lead: lead{email: "a"}, err: unreadableError(email.ClassNoAt, "no address")})
 	table.add(result{lead: lead{email: "b", damage: damagedRow{3, "unclosed_quote"}}, err: damagedRow{3, "unclosed_quote"}})
-	table.add(result{lead: lead{email: "c"}, err: status.Error(codes.Unavailable, "vendors are away")})
-	for i, want := range []string{"refused invalid_address (no_at)", "refused damaged_row: line 3: unclosed quote", "failed Unavailable: vendors are away"} {
+	table.add(result{lead: lead{email: "c"}, err: status.Error(codes.DeadlineExceeded, "vendors are late")})
+	for i, want := range []string{"refused invalid_address (no_at)", "refused damaged_row: line 3: unclosed quote", "failed DeadlineExceeded: vendors are late"} {
 		if got := strings.Join(table.rows[i+1][3:5], " "); got != want {
 			t.Errorf("row %d says %q, want %q", i+1, got, want)
 		}
