@@ -42,7 +42,8 @@ type Config struct {
 
 	// TLDCheck says what happens to top-level domains that the built-in public
 	// suffix list does not know: "error" (default) refuses them as tld_unknown,
-	// "warn" accepts and marks them, "off" does not look.
+	// "warn" accepts them, which "enrichd normalize" shows as unknown_tld, "off"
+	// does not look.
 	TLDCheck TLDCheck `yaml:"tld_check"`
 
 	// TLDAllow names top-level domains to accept although the built-in list,

@@ -166,7 +166,7 @@ func runExample(t *testing.T, source string) string {
 	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	said, err := exec.CommandContext(t.Context(), "go", "run", "-overlay", filepath.Join(dir, "overlay.json"), "../../examples/go/first").CombinedOutput()
+	said, err := exec.CommandContext(t.Context(), "go", "run", "-race", "-overlay", filepath.Join(dir, "overlay.json"), "../../examples/go/first").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}

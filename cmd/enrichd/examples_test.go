@@ -177,7 +177,7 @@ func callExample(t *testing.T, words []string, url, grpcAddress string) string {
 	return string(said)
 }
 
-func goExample(*testing.T) []string { return []string{"go", "run", "../../examples/go"} }
+func goExample(*testing.T) []string { return []string{"go", "run", "-race", "../../examples/go"} }
 
 func curlExample(t *testing.T) []string {
 	need(t, "curl")

@@ -51,6 +51,7 @@ type normalizeOutput struct {
 	Role           bool            `json:"role"`
 	Free           bool            `json:"free"`
 	Disposable     bool            `json:"disposable"`
+	UnknownTLD     bool            `json:"unknown_tld,omitempty"`
 	SMTPUTF8       bool            `json:"smtputf8,omitempty"`
 	Suggestion     string          `json:"suggestion,omitempty"`
 	IdempotencyKey string          `json:"idempotency_key,omitempty"`
@@ -172,7 +173,7 @@ func describe(id json.RawMessage, address email.Address, err error, day time.Tim
 	}
 	output.Address, output.Key, output.Repairs = address.Reveal(), address.Key().Reveal(), address.Repairs()
 	output.Role, output.Free, output.Disposable, output.SMTPUTF8 = address.Role(), address.Free(), address.Disposable(), address.SMTPUTF8()
-	output.Suggestion = address.Suggestion()
+	output.UnknownTLD, output.Suggestion = address.UnknownTLD(), address.Suggestion()
 	if !day.IsZero() {
 		output.IdempotencyKey = email.IdempotencyKey(address, day)
 	}

@@ -75,12 +75,15 @@ func TestNormalizeReadsRawCells(t *testing.T) {
 
 func TestNormalizeObeysTheConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "enrichd.yaml")
-	if err := os.WriteFile(file, []byte("email: {fold: consumer, accept_quoted_local: true}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("email: {fold: consumer, accept_quoted_local: true, tld_check: warn}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, out, _ := command(t, `"john doe"@acme.example`, "normalize", "--lines", "--config", file)
 	if !strings.Contains(out, `"key":"e1:consumer:`) {
 		t.Errorf("answer = %s", out)
+	}
+	if _, out, _ = command(t, "jane@mail.acme.lan", "normalize", "--lines", "--config", file); !strings.Contains(out, `"unknown_tld":true`) {
+		t.Errorf("a top-level domain that nobody knows: %s", out)
 	}
 }
 
