@@ -131,11 +131,15 @@ func deliveries(t *testing.T, build func(bool) *world) {
 	if lead := w.lead(t, id); lead.State != ledger.StateDone || w.script.called(ada) != 1 {
 		t.Errorf("the lead is %s after %d calls", lead.State, w.script.called(ada))
 	}
-	if _, err := w.store.Delivery(t.Context(), "none"); !errors.Is(err, ledger.ErrUnknown) {
+	err := w.store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		_, err := w.store.DeliveryIn(ctx, tx, "none")
+		return err
+	})
+	if !errors.Is(err, ledger.ErrUnknown) {
 		t.Error(err)
 	}
 	w.box.fail(nil)
-	err := w.store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+	err = w.store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		if err := w.store.ReopenDelivery(ctx, tx, letters[0].Target); err != nil {
 			return err
 		}

@@ -107,16 +107,7 @@ func idsOf(rows *sql.Rows, err error) (map[string]bool, error) {
 	return ids, rows.Err()
 }
 
-// Delivery returns one delivery. ErrUnknown: there is none.
-func (s *Store) Delivery(ctx context.Context, id string) (Delivery, error) {
-	d, err := scanDelivery(s.reader.QueryRowContext(ctx, `SELECT `+deliveryColumns+` FROM outbox WHERE id = $1`, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Delivery{}, ErrUnknown
-	}
-	return d, err
-}
-
-// DeliveryIn is Delivery in a transaction.
+// DeliveryIn returns one delivery, in a transaction. ErrUnknown: there is none.
 func (s *Store) DeliveryIn(ctx context.Context, tx *sql.Tx, id string) (Delivery, error) {
 	d, err := scanDelivery(tx.QueryRowContext(ctx, `SELECT `+deliveryColumns+` FROM outbox WHERE id = $1`, id))
 	if errors.Is(err, sql.ErrNoRows) {

@@ -172,9 +172,6 @@ func (d *Definition) limitsOf(plan string) []limit {
 	return d.limits
 }
 
-// BaseURL is where the vendor's calls go.
-func (d *Definition) BaseURL() string { return d.baseURL.String() }
-
 // Secure tells whether all calls go over TLS.
 func (d *Definition) Secure() bool {
 	for _, call := range d.calls {
