@@ -42,6 +42,8 @@ func (c *client) handIn(ctx context.Context, file io.ReadSeeker, options *enrich
 	switch {
 	case classOf(err) == "no_store":
 		return nil, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
 	case err != nil:
 		return nil, errors.New(explain(err))
 	}
