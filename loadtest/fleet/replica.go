@@ -7,16 +7,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/goccy/go-yaml"
 )
 
-// Build compiles enrichd into the folder and returns the binary's path.
-func Build(ctx context.Context, dir string) (string, error) {
+// Build compiles enrichd into the folder, with more flags of "go build" if any are
+// given, and returns the binary's path.
+func Build(ctx context.Context, dir string, flags ...string) (string, error) {
 	binary := filepath.Join(dir, "enrichd")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/enrichd/enrichd/cmd/enrichd")
+	args := slices.Concat([]string{"build", "-o", binary}, flags, []string{"github.com/enrichd/enrichd/cmd/enrichd"})
+	build := exec.CommandContext(ctx, "go", args...)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return "", fmt.Errorf("build enrichd: %w", err)

@@ -11,14 +11,14 @@ import (
 	"github.com/enrichd/enrichd/loadtest/scenario"
 )
 
-// happen does the events, each at its time.
-func (t *trial) happen(ctx context.Context) error {
+// happen begins the events, each at its time, while there is load.
+func (t *trial) happen(ctx, loading context.Context) error {
 	events := slices.Clone(t.Events)
 	slices.SortStableFunc(events, func(a, b scenario.Event) int { return int(a.At - b.At) })
 	for _, event := range events {
 		select {
 		case <-time.After(time.Until(t.began.Add(event.At))):
-		case <-ctx.Done():
+		case <-loading.Done():
 			return nil
 		}
 		t.mark(event.What())

@@ -99,7 +99,7 @@ func (t *trial) load(ctx context.Context, progress io.Writer) (*judge.Report, er
 	watchingUntil, stopWatching := context.WithCancel(ctx)
 	watching.Go(func() { watched.run(watchingUntil) })
 	var failed error
-	watching.Go(func() { failed = t.happen(loading) })
+	watching.Go(func() { failed = t.happen(ctx, loading) })
 	asking.Wait()
 	length := min(time.Since(t.began), t.Length)
 	cancel()
