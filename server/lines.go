@@ -80,10 +80,13 @@ type lines struct {
 func (l *lines) Recv() (*enrichv1.StreamEnrichRequest, error) {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
+	if l.over.Load() { // the handler may have returned, and nothing may be asked of what it had
+		return nil, io.EOF
+	}
 	until := time.Now().Add(idleTimeout)
 	l.until.Store(until.UnixNano())
 	_ = l.control.SetReadDeadline(until)
-	if l.over.Load() {
+	if l.over.Load() { // since then: end's deadline is lost
 		return nil, io.EOF
 	}
 	for {

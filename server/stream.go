@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"github.com/enrichd/enrichd/enrich"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
@@ -53,7 +55,7 @@ type exchange interface {
 // who asks is told anew for each question.
 type conversation struct {
 	server *Server
-	call   *call
+	call   call // as it was at the beginning: the stream's own goes on
 	shown  credential
 	stream exchange
 	// heard counts the questions. It belongs to whoever listens.
@@ -103,7 +105,7 @@ func (s *Server) converse(ctx context.Context, call *call, shown credential, str
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &conversation{
-		server: s, call: call, shown: shown, stream: stream, cancel: cancel,
+		server: s, call: *call, shown: shown, stream: stream, cancel: cancel,
 		room: make(chan struct{}, s.config.StreamWidth), turn: make(chan struct{}, 1), ended: make(chan error, 1),
 	}
 	go c.listen(ctx)
@@ -129,7 +131,7 @@ func (s *Server) converse(ctx context.Context, call *call, shown credential, str
 // listen receives and answers questions, whenever it has the turn, until the
 // stream ends.
 func (c *conversation) listen(ctx context.Context) {
-	asked, passed := *c.call, false
+	asked, passed := c.call, false
 	asked.waits = func() {
 		if !passed {
 			passed = true
@@ -145,7 +147,7 @@ func (c *conversation) listen(ctx context.Context) {
 		asked.caller = question.caller
 		answer := c.answer(ctx, &asked, &question)
 		<-c.server.asking
-		c.send(answer)
+		c.send(ctx, answer)
 		if !passed {
 			<-c.room
 			continue
@@ -177,6 +179,7 @@ func (c *conversation) passTurn(ctx context.Context) {
 // its stream, its account's rate and the service. The error ends the stream:
 // io.EOF after the last question.
 func (c *conversation) hear(ctx context.Context) (next question, err error) {
+	defer c.catch(ctx, &err)
 	next.message, next.err = c.stream.Recv()
 	if next.err != nil && !goesOn(next.err) {
 		return next, next.err
@@ -214,9 +217,10 @@ func (c *conversation) take(ctx context.Context, tokens chan<- struct{}) error {
 
 // admit tells who asks a question, when the account's rate lets it in. The gate has
 // counted the first.
-func (c *conversation) admit(ctx context.Context, number int) (Caller, error) {
+func (c *conversation) admit(ctx context.Context, number int) (caller Caller, err error) {
+	defer c.catch(ctx, &err)
 	for {
-		caller, err := c.server.authenticate(c.shown)
+		caller, err = c.server.authenticate(c.shown)
 		if err != nil || number == 0 {
 			return caller, err
 		}
@@ -239,10 +243,25 @@ func (c *conversation) admit(ctx context.Context, number int) (Caller, error) {
 
 // answer is what a question is answered with, be it an error.
 func (c *conversation) answer(ctx context.Context, asked *call, next *question) *enrichv1.StreamEnrichResponse {
-	s, began := c.server, time.Now()
 	answer := &enrichv1.StreamEnrichResponse{CorrelationId: next.message.GetCorrelationId()}
+	if response, problem := c.work(ctx, asked, next); problem != nil {
+		answer.Result = &enrichv1.StreamEnrichResponse_Error{Error: problem}
+	} else {
+		answer.Result = &enrichv1.StreamEnrichResponse_Response{Response: response}
+	}
+	return answer
+}
+
+// work reads a question and answers it. A panic fails this one alone.
+func (c *conversation) work(ctx context.Context, asked *call, next *question) (response *enrichv1.EnrichResponse, problem *spb.Status) {
+	s, began := c.server, time.Now()
+	defer func() {
+		if recover() != nil {
+			response, problem = nil, status.Convert(s.panicked(ctx)).Proto()
+		}
+	}()
 	err, message := next.err, next.message.GetRequest()
-	if err == nil && len(answer.CorrelationId) > shortID {
+	if err == nil && len(next.message.GetCorrelationId()) > shortID {
 		err = s.checkRules(next.message)
 	}
 	var request enrich.Request
@@ -253,25 +272,32 @@ func (c *conversation) answer(ctx context.Context, asked *call, next *question) 
 		request, err = s.readItem(message, nil, asked)
 	}
 	if err != nil {
-		answer.Result = &enrichv1.StreamEnrichResponse_Error{Error: s.failItem(ctx, asked, err, began)}
-		return answer
+		return nil, s.failItem(ctx, asked, err, began)
 	}
 	request.ID = asked.id + "/" + strconv.Itoa(next.number)
-	if response, problem := s.answerItem(ctx, asked, message, request, began); problem != nil {
-		answer.Result = &enrichv1.StreamEnrichResponse_Error{Error: problem}
-	} else {
-		answer.Result = &enrichv1.StreamEnrichResponse_Response{Response: response}
-	}
-	return answer
+	return s.answerItem(ctx, asked, message, request, began)
 }
 
 // send sends an answer; the first one that cannot be sent ends the stream.
-func (c *conversation) send(answer *enrichv1.StreamEnrichResponse) {
+func (c *conversation) send(ctx context.Context, answer *enrichv1.StreamEnrichResponse) {
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	if c.failed == nil {
-		if c.failed = c.stream.Send(answer); c.failed != nil {
+		if c.failed = c.trySend(ctx, answer); c.failed != nil {
 			c.cancel()
 		}
+	}
+}
+
+func (c *conversation) trySend(ctx context.Context, answer *enrichv1.StreamEnrichResponse) (err error) {
+	defer c.catch(ctx, &err)
+	return c.stream.Send(answer)
+}
+
+// catch makes a panic the error that ends the stream. Its goroutines have nobody
+// else who would: without it, it would end the program.
+func (c *conversation) catch(ctx context.Context, err *error) {
+	if recover() != nil {
+		*err = c.server.panicked(ctx)
 	}
 }
