@@ -39,17 +39,18 @@ importrun: ## Import 100,000 messy rows through vendors with brownouts, and chec
 waitrun: setup ## Measure how long interactive leads take alone and beside a bulk import of 100,000.
 	ENRICHD_BACKLOG=100000 go test -run '^$$' -bench Interactive -benchtime 200x -timeout 30m ./jobs
 
-# Vet compiles with -race because the tests do: what both need is compiled once.
+# Vet compiles with -race where there is a C compiler because the tests do: what both
+# need is compiled once.
 lint: ## Check formatting and vet.
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
-	go vet -race $(PACKAGES)
+	go vet $$(if [ "$$(go env CGO_ENABLED)" = 1 ]; then echo -race; fi) $(PACKAGES)
 
 audit: ## Look for known vulnerabilities (asks the Go vulnerability database) and for mistakes.
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 $(PACKAGES)
 	GOTOOLCHAIN=$(RELEASE_GO) go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 $(GOVULNCHECK) $(PACKAGES)
 
-setup: ## Install redis-server, protoc and promtool where they are missing (Debian, as root).
+setup: ## Install redis-server, protoc, promtool, PostgreSQL and gcc where they are missing (Debian, as root).
 	@missing=""; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	command -v protoc >/dev/null || missing="$$missing protobuf-compiler"; \
