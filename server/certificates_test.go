@@ -10,11 +10,13 @@ import (
 	"encoding/pem"
 	"io"
 	"math/big"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -259,4 +261,51 @@ func TestBrokenCertificatesAreNotServed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// slowHandshake is a connection whose caller answers the server's part of a TLS
+// handshake late.
+type slowHandshake struct {
+	net.Conn
+	writes         int
+	begun, goAhead chan struct{}
+}
+
+func (s *slowHandshake) Write(p []byte) (int, error) {
+	if s.writes++; s.writes == 2 {
+		close(s.begun)
+		<-s.goAhead
+	}
+	return s.Conn.Write(p)
+}
+
+// TestDrainEndsConnectionsWhoseHandshakeWasUnderWay has a connection that comes to
+// speak HTTP/2 when net/http has told all others that the service stops.
+func TestDrainEndsConnectionsWhoseHandshakeWasUnderWay(t *testing.T) {
+	ours := newAuthority(t)
+	edge := secured(t, t.TempDir(), ours, false)
+	told := make(chan struct{})
+	edge.server.http.RegisterOnShutdown(sync.OnceFunc(func() { close(told) }))
+	conn, err := net.Dial("tcp", edge.server.HTTPAddress())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	slow := &slowHandshake{Conn: conn, begun: make(chan struct{}), goAhead: make(chan struct{})}
+	config := ours.trusting()
+	config.NextProtos = []string{"h2"}
+	client := tls.Client(slow, config)
+	go func() {
+		_, _ = client.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
+	}()
+	<-slow.begun
+	edge.cancelServe()
+	<-told
+	close(slow.goAhead)
+	_ = client.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.Copy(io.Discard, client); err != nil {
+		t.Errorf("a connection without a request holds the drain up: %v", err)
+		_ = conn.Close()
+	}
+	edge.stop()
 }

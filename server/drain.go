@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -57,9 +58,21 @@ func (s *Server) drainGRPC(ctx context.Context) {
 	}
 }
 
+// shutdownRound is how often a drain tells HTTP/2 connections that the service
+// stops.
+const shutdownRound = time.Second
+
+// drainREST lets the REST requests finish. Shutdown tells the HTTP/2 connections of
+// its first moment alone, and waits for those whose handshake was under way then,
+// requests or not: so it is begun again and again.
 func (s *Server) drainREST(ctx context.Context) {
-	if s.http.Shutdown(ctx) == nil {
-		return
+	for ctx.Err() == nil {
+		round, cancel := context.WithTimeout(ctx, shutdownRound)
+		err := s.http.Shutdown(round)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			return
+		}
 	}
 	s.log.Warn("requests were cut off", "path", "rest", "requests", s.load.rest.Load(), "after", s.config.DrainTimeout)
 	_ = s.http.Close()
