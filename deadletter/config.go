@@ -74,7 +74,7 @@ func (c Config) Validate() (problems []error) {
 	}
 	receiver, err := c.Receiver()
 	if err != nil {
-		return append(problems, fmt.Errorf("url: %w", err))
+		return append(problems, err) // it names the field
 	}
 	_ = receiver.Close() // it has no connection yet
 	return problems

@@ -120,16 +120,12 @@ func TestConfigNamesWhatCannotBeObeyed(t *testing.T) {
 	for field, spoil := range map[string]func(*deadletter.Config){
 		"at": func(c *deadletter.Config) { c.At = "noon" }, "zone": func(c *deadletter.Config) { c.Zone = "Mars/Olympus" },
 		"waits": func(c *deadletter.Config) { c.Waits = -1 }, "open": func(c *deadletter.Config) { c.Open = -1 },
-		"url": func(c *deadletter.Config) { c.URL = "http://ops.example" },
+		"url": func(c *deadletter.Config) { c.URL = "http://ops.example" }, "secrets": func(c *deadletter.Config) { c.Secrets = nil },
 	} {
 		bad := good
 		spoil(&bad)
-		if problems := bad.Validate(); len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), field+": ") {
+		if problems := bad.Validate(); len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), field+": ") || strings.Count(problems[0].Error(), ": ") != 1 {
 			t.Errorf("%s: %v", field, problems)
 		}
-	}
-	good.Secrets = nil
-	if problems := good.Validate(); len(problems) != 1 {
-		t.Errorf("without a secret: %v", problems)
 	}
 }
