@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"sync"
@@ -66,6 +67,7 @@ type lines struct {
 	line    []byte
 
 	receiving sync.Mutex
+	ended     bool // there is nothing more to read
 	over      atomic.Bool
 	until     atomic.Int64 // Unix nanoseconds: when the next line must be there
 
@@ -76,7 +78,7 @@ type lines struct {
 }
 
 // Recv reads the next line that is not empty. The caller has the idle timeout to
-// send it.
+// send it, from when it is read: questions may be held back for longer.
 func (l *lines) Recv() (*enrichv1.StreamEnrichRequest, error) {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
@@ -92,6 +94,11 @@ func (l *lines) Recv() (*enrichv1.StreamEnrichRequest, error) {
 	for {
 		err := l.readLine()
 		text := bytes.TrimSpace(l.line)
+		l.ended = err != nil
+		if !l.ended || err == io.EOF {
+			_ = l.control.SetReadDeadline(time.Time{})
+			l.until.Store(math.MaxInt64)
+		}
 		switch {
 		case err != nil && err != io.EOF:
 			return nil, l.broken(err)
@@ -116,7 +123,10 @@ func (l *lines) end() {
 		_ = l.control.SetReadDeadline(time.Now())
 		l.receiving.Lock()
 	}
-	l.receiving.Unlock()
+	defer l.receiving.Unlock()
+	if !l.ended { // net/http reads some more, so that the caller can read what it was told
+		_ = l.control.SetReadDeadline(time.Now().Add(idleTimeout))
+	}
 }
 
 // readLine reads up to the end of the line or of the body.

@@ -26,7 +26,7 @@ func (finished) SetReadDeadline(time.Time) error { panic("the handler has return
 // TestNothingIsReadOfAStreamThatHasEnded has listeners that come to their next
 // question when a drain has ended their stream already.
 func TestNothingIsReadOfAStreamThatHasEnded(t *testing.T) {
-	ended := &lines{reader: bufio.NewReader(strings.NewReader(whole)), longest: 100}
+	ended := &lines{reader: bufio.NewReader(strings.NewReader(whole)), longest: 100, control: http.NewResponseController(httptest.NewRecorder())}
 	ended.end()
 	ended.control = http.NewResponseController(finished{})
 	if question, err := ended.Recv(); err != io.EOF {
