@@ -7,8 +7,8 @@ import (
 
 // Crew runs functions in goroutines that wait for more when they have ended one,
 // with the stack that they have grown: to grow a new one for each look-up, and for
-// each call, takes a tenth of its time. The zero Crew is ready; it is safe for
-// concurrent use.
+// each vendor's call, takes a twentieth of a miss. The zero Crew is ready; it is
+// safe for concurrent use.
 type Crew struct {
 	mu      sync.Mutex
 	next    chan func()
@@ -16,7 +16,8 @@ type Crew struct {
 	closed  bool
 }
 
-// So many goroutines wait for more at most, and for so long.
+// So many goroutines wait for more at most, and for so long: as many as a few batches
+// of misses keep busy.
 const (
 	mostResting = 512
 	longestRest = 200 * time.Millisecond

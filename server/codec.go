@@ -16,12 +16,6 @@ type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(protocodec.Name)} }
 
-// The numbers of the contract's fields.
-const (
-	streamCorrelationID = 1
-	streamResponse      = 2
-)
-
 // Marshal encodes a message.
 func (c codec) Marshal(message any) (mem.BufferSlice, error) {
 	switch message := message.(type) {

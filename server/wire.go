@@ -64,6 +64,9 @@ const (
 	addressRepairs    = 4
 	addressSuggestion = 5
 
+	streamCorrelationID = 1
+	streamResponse      = 2
+
 	timeSeconds = 1
 	timeNanos   = 2
 )
