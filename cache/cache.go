@@ -49,11 +49,12 @@ type Cache struct {
 
 var _ enrich.Recall = (*Cache)(nil)
 
-// The parts of memory that hold decoded records and rendered answers, one in so
-// many.
+// What is kept in memory, in parts of the configured bytes. The process and its
+// garbage need the rest.
 const (
-	decodedShare   = 8
-	renderingShare = 4
+	keptShare      = 0.56 // of which
+	renderingShare = 0.22 // at most, and
+	decodedShare   = 0.03
 )
 
 // New makes a cache. A Redis that is away is no error: its records are used
@@ -76,7 +77,7 @@ func newCache(config Config, patience patience, log *slog.Logger) (*Cache, error
 		stats:    &counters{},
 		log:      log,
 	}
-	c.decoded = newDecoded(config.MemoryBytes/decodedShare, c.barriers)
+	c.decoded = newDecoded(part(config.MemoryBytes, decodedShare), c.barriers)
 	var news *news
 	var err error
 	if config.Redis.Enabled() {
@@ -87,11 +88,11 @@ func newCache(config Config, patience patience, log *slog.Logger) (*Cache, error
 	}
 	var follower follower = none{}
 	if config.MemoryBytes > 0 {
-		memory, err := newMemory(config.MemoryBytes-config.MemoryBytes/decodedShare-config.MemoryBytes/renderingShare, news)
+		memory, err := newMemory(part(config.MemoryBytes, keptShare-decodedShare), news)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("cache: memory: %w", err), c.shared.close())
 		}
-		if c.renderings, err = newRenderings(config.MemoryBytes / renderingShare); err != nil {
+		if c.renderings, err = newRenderings(part(config.MemoryBytes, renderingShare)); err != nil {
 			return nil, errors.Join(fmt.Errorf("cache: memory: %w", err), c.shared.close(), memory.close())
 		}
 		c.memory, follower = memory, witness{memory, c.drop}
@@ -104,6 +105,8 @@ func newCache(config Config, patience patience, log *slog.Logger) (*Cache, error
 	}
 	return c, nil
 }
+
+func part(bytes int64, share float64) int64 { return int64(float64(bytes) * share) }
 
 // admit lets memory keep what Redis knows, and returns what memory leaves of
 // it.
@@ -233,6 +236,7 @@ func (c *Cache) Stats() Stats {
 	stats := c.stats.snapshot()
 	if memory, ok := c.memory.(*memory); ok {
 		memory.measure(&stats)
+		stats.MemoryBytes += c.renderings.bytes()
 	}
 	if c.remote != nil {
 		stats.Waiting = c.remote.recovery.size()
@@ -247,7 +251,7 @@ func (c *Cache) Close() (err error) {
 		c.cool()
 		c.running.Wait()
 		if c.remote != nil {
-			c.remote.saveHottest(context.Background(), c.decoded.tags())
+			c.remote.saveHottest(context.Background(), c.lately())
 		}
 		err = errors.Join(c.shared.close(), c.memory.close())
 		c.renderings.close()

@@ -10,9 +10,10 @@ import (
 // Config says what is kept and where. The zero Config keeps records in memory
 // alone.
 type Config struct {
-	// MemoryBytes bounds what records take in the process. Less costs Redis
-	// trips, or vendor calls where there is no Redis. Default 128 MiB;
-	// negative: nothing is kept in memory.
+	// MemoryBytes bounds what the cache takes in the process: 56 % of it are
+	// records and answers, the rest is for garbage that has yet to be collected.
+	// Less costs Redis trips, or vendor calls where there is no Redis. Default
+	// 128 MiB; negative: nothing is kept in memory.
 	MemoryBytes int64 `yaml:"memory_bytes"`
 	// Jitter is the share of its life by which a record may expire early, so
 	// that what was bought together does not expire together. It is the same
@@ -46,7 +47,7 @@ const (
 	defaultJitter      = 0.1
 	defaultPoolSize    = 64
 
-	// minMemoryBytes is enough for the largest record several times over.
+	// minMemoryBytes is enough for the largest record twice over.
 	minMemoryBytes = 2 << 20
 	minPepper      = 16
 )

@@ -23,6 +23,7 @@ import (
 type memory struct {
 	news    *news
 	cache   *ristretto.Cache[uint64, *entry]
+	most    int64 // bytes of entries
 	stripes [256]stripe
 	born    time.Time
 	// parted are the entries that ristretto keeps no more. They are taken out
@@ -58,7 +59,7 @@ const (
 	entryOverhead = 384
 	// typicalCost is the cost of a usual entry, from which the number of
 	// entries is estimated.
-	typicalCost = 1 << 10
+	typicalCost = 3 << 9
 	// sketchShare is the part of the bytes that ristretto takes to remember how often
 	// what was asked for, and for the room in its maps.
 	sketchShare = 16
@@ -75,6 +76,7 @@ const (
 func newMemory(bytes int64, news *news) (*memory, error) {
 	m := &memory{
 		news:    news,
+		most:    bytes - bytes/sketchShare,
 		born:    time.Now(),
 		parting: make(chan struct{}, 1),
 		stop:    make(chan struct{}),
@@ -83,7 +85,7 @@ func newMemory(bytes int64, news *news) (*memory, error) {
 	var err error
 	m.cache, err = ristretto.NewCache(&ristretto.Config[uint64, *entry]{
 		NumCounters:        10 * max(bytes/typicalCost, 100),
-		MaxCost:            bytes - bytes/sketchShare,
+		MaxCost:            m.most,
 		BufferItems:        64,
 		IgnoreInternalCost: true,
 		// Two subjects that share the word replace each other.
@@ -150,6 +152,9 @@ func (m *memory) put(s *stripe, e *entry) {
 		m.drop(s, e.tag)
 	}
 }
+
+// leave leaves so many of memory's bytes to others.
+func (m *memory) leave(bytes int64) { m.cache.UpdateMaxCost(m.most - bytes) }
 
 // drop removes the subject's entry. The caller holds the stripe's lock.
 func (m *memory) drop(s *stripe, t tag) {

@@ -2,9 +2,9 @@ package cache
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/ristretto/v2"
@@ -18,34 +18,44 @@ import (
 // tell of it.
 type renderings struct {
 	cache *ristretto.Cache[uint64, *kept]
-	mu    sync.Mutex
-	about map[tag]map[*kept]struct{} // those in cache, by subject
+	// erased are the words of subjects of which nothing may be told, and leaving
+	// those of them that are being searched for. Pending is set while there are some.
+	mu              sync.Mutex
+	erased, leaving map[uint64]struct{}
+	pending         atomic.Bool
+	erase           chan struct{} // some were erased
+	stop            chan struct{}
+	ended           chan struct{}
 }
-
-var _ enrich.Renderings = (*Cache)(nil)
 
 // kept is one rendering and what it was made from.
 type kept struct {
 	enrich.Rendering
 	of       enrich.Glance
 	question enrich.Fingerprint
-	about    []tag // of whom it tells
+	about    []uint64 // words of those of whom it tells
 	until    time.Time
 }
 
-// keptOverhead is what a rendering takes beside its bytes: the bookkeeping, what
-// the auditor is told, and entries that memory may have evicted.
-const keptOverhead = 2 << 10
-
-// usualRendering is about what a usual rendering takes.
-const usualRendering = 4 << 10
-
-// longestRendering bounds how long a rendering stays in the process, used or
-// not.
-const longestRendering = 10 * time.Minute
+const (
+	// keptOverhead is what a rendering takes beside its bytes: the bookkeeping and
+	// the keys of those of whom it tells.
+	keptOverhead = 640
+	// auditOverhead is what the auditor is told about it.
+	auditOverhead = 2 << 10
+	// usualRendering is about what a usual rendering takes.
+	usualRendering = 4 << 10
+	// longestRendering bounds how long a rendering stays in the process, used or
+	// not.
+	longestRendering = 10 * time.Minute
+	// erasePause lies between two searches for what tells of erased subjects.
+	erasePause = 250 * time.Millisecond
+	// erasePauses is how many times longer than a search its pause is at least: a
+	// search looks at all renderings.
+	erasePauses = 20
+)
 
 func newRenderings(bytes int64) (*renderings, error) {
-	r := &renderings{about: map[tag]map[*kept]struct{}{}}
 	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *kept]{
 		NumCounters:        10 * max(bytes/usualRendering, 100),
 		MaxCost:            bytes,
@@ -54,56 +64,104 @@ func newRenderings(bytes int64) (*renderings, error) {
 		// Two questions that share the word are told apart by their whole
 		// fingerprints and glances.
 		KeyToHash: func(word uint64) (uint64, uint64) { return word, 0 },
-		OnExit:    r.left,
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.cache = cache
+	r := &renderings{
+		cache: cache, erased: map[uint64]struct{}{},
+		erase: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}),
+	}
+	go r.eraseWhatTells()
 	return r, nil
 }
 
-// keep replaces what is kept of the same question.
-func (r *renderings) keep(k *kept, life time.Duration) {
-	r.mu.Lock()
-	for _, t := range k.about {
-		if r.about[t] == nil {
-			r.about[t] = map[*kept]struct{}{}
-		}
-		r.about[t][k] = struct{}{}
+// cost is what the rendering takes of memory, the allocator's rounding included.
+func (k *kept) cost() int64 {
+	cost := int64(len(k.Sent)*9/8 + keptOverhead)
+	if k.Audit != nil {
+		cost += auditOverhead
 	}
-	r.mu.Unlock()
-	r.cache.Del(k.question[0])
-	cost := int64(len(k.Sent)) + keptOverhead
-	if !r.cache.SetWithTTL(k.question[0], k, cost, life) {
-		r.left(k)
-	}
+	return cost
 }
 
-// left notes that a rendering is kept no more; nil is none.
-func (r *renderings) left(k *kept) {
-	if k == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, t := range k.about {
-		if delete(r.about[t], k); len(r.about[t]) == 0 {
-			delete(r.about, t)
-		}
-	}
-}
+// bytes is what the renderings take.
+func (r *renderings) bytes() int64 { return r.cache.MaxCost() - r.cache.RemainingCost() }
 
-// drop drops the renderings that tell of a subject.
+// drop drops the renderings that tell of a subject. They are told no more when it
+// returns, and soon gone.
 func (r *renderings) drop(t tag) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
-	all := slices.Collect(maps.Keys(r.about[t]))
+	r.erased[word(t)] = struct{}{}
+	r.pending.Store(true)
 	r.mu.Unlock()
-	for _, k := range all {
-		r.cache.Del(k.question[0])
+	select {
+	case r.erase <- struct{}{}:
+	default:
+	}
+}
+
+// tellsOfErased tells whether the rendering is to be dropped.
+func (r *renderings) tellsOfErased(k *kept) bool {
+	if !r.pending.Load() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return k.tellsOf(r.erased) || k.tellsOf(r.leaving)
+}
+
+func (k *kept) tellsOf(subjects map[uint64]struct{}) bool {
+	return slices.ContainsFunc(k.about, func(subject uint64) bool {
+		_, found := subjects[subject]
+		return found
+	})
+}
+
+// eraseWhatTells drops what tells of erased subjects, of all that were erased
+// lately at once, until the renderings are closed.
+func (r *renderings) eraseWhatTells() {
+	defer close(r.ended)
+	for {
+		select {
+		case <-r.stop:
+			return
+		case <-r.erase:
+		}
+		began := time.Now()
+		r.mu.Lock()
+		r.erased, r.leaving = map[uint64]struct{}{}, r.erased
+		leaving := r.leaving
+		r.mu.Unlock()
+		var telling []uint64
+		r.each(func(k *kept) (stop bool) {
+			if k.tellsOf(leaving) {
+				telling = append(telling, k.question[0])
+			}
+			return false
+		})
+		for _, question := range telling {
+			r.cache.Del(question)
+		}
+		r.mu.Lock()
+		r.leaving = nil
+		r.pending.Store(len(r.erased) > 0)
+		r.mu.Unlock()
+		select {
+		case <-r.stop:
+			return
+		case <-time.After(max(erasePause, erasePauses*time.Since(began))):
+		}
+	}
+}
+
+// each looks at the renderings until look says to stop.
+func (r *renderings) each(look func(*kept) (stop bool)) {
+	if r != nil {
+		r.cache.IterValues(look)
 	}
 }
 
@@ -122,6 +180,8 @@ func (w witness) erased(t tag, x erasure) {
 
 func (r *renderings) close() {
 	if r != nil {
+		close(r.stop)
+		<-r.ended
 		r.cache.Close()
 	}
 }
@@ -139,7 +199,7 @@ func (c *Cache) Rendering(question enrich.Fingerprint) (enrich.Rendering, enrich
 		return enrich.Rendering{}, enrich.Glance{}, false
 	}
 	found, ok := c.renderings.cache.Get(question[0])
-	if !ok || found.question != question || !time.Now().Before(found.until) {
+	if !ok || found.question != question || !time.Now().Before(found.until) || c.renderings.tellsOfErased(found) {
 		return enrich.Rendering{}, enrich.Glance{}, false
 	}
 	return found.Rendering, found.of, true
@@ -184,7 +244,14 @@ func (c *Cache) KeepRendering(ctx context.Context, glance enrich.Glance, questio
 	}
 	k := &kept{Rendering: rendering, of: glance, question: question, until: until}
 	for _, key := range rendering.About {
-		k.about = append(k.about, c.tagger.tag(key))
+		k.about = append(k.about, word(c.tagger.tag(key)))
 	}
-	c.renderings.keep(k, life)
+	c.renderings.cache.SetWithTTL(question[0], k, k.cost(), life)
+	c.memory.(*memory).leave(c.renderings.bytes())
+	if glance.Person != nil {
+		c.decoded.drop(glance.Person.(*entry).tag) // it is seldom needed from now on
+	}
+	if !c.has(ctx, glance) || c.renderings.tellsOfErased(k) { // erased meanwhile
+		c.renderings.cache.Del(question[0])
+	}
 }

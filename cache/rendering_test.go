@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -83,18 +84,16 @@ func TestRenderingsEnd(t *testing.T) {
 				t.Error("sent again all the same")
 			}
 			erased := !test.erased.IsZero()
-			if _, _, kept := c.Rendering(question); kept == erased {
-				t.Errorf("still in the process: %v", kept)
-			}
+			eventually(t, func() bool {
+				_, kept := c.renderings.cache.Get(question[0])
+				return kept != erased
+			})
 			if test.erased.Reveal() != caller.Reveal() {
 				c.KeepRendering(t.Context(), glance, enrich.Fingerprint{3, 4}, enrich.Rendering{Sent: []byte("late"), About: []email.Key{person}}, time.Now().Add(time.Hour))
 				c.renderings.cache.Wait()
 			}
 			if _, _, kept := c.Rendering(enrich.Fingerprint{3, 4}); kept {
 				t.Error("what was made before is kept afterwards")
-			}
-			if left := len(c.renderings.about); erased && left > 0 {
-				t.Errorf("%d subjects are still named", left)
 			}
 			if erased && slices.Contains(c.decoded.tags(), c.tagger.tag(test.erased)) {
 				t.Error("what is known of it is still in the process")
@@ -117,9 +116,6 @@ func TestRenderingsAreOfOneQuestion(t *testing.T) {
 	if recites(t, c, enrich.Fingerprint{1, 2}) || !recites(t, c, enrich.Fingerprint{1, 3}) {
 		t.Error("the newer of two does not take the place of the older")
 	}
-	if kept := len(c.renderings.about[c.tagger.tag(key)]); kept != 1 {
-		t.Errorf("%d renderings are noted, one is kept", kept)
-	}
 }
 
 // TestRenderingsExpire keeps one for no longer than it holds, and none that holds
@@ -134,5 +130,75 @@ func TestRenderingsExpire(t *testing.T) {
 	c.renderings.cache.Wait()
 	if recites(t, c, enrich.Fingerprint{3, 4}) {
 		t.Error("kept past its end")
+	}
+}
+
+// TestErasuresLeaveOtherRenderings erases many subjects in a moment, while others
+// are told of.
+func TestErasuresLeaveOtherRenderings(t *testing.T) {
+	c := startCache(t, Config{})
+	const subjects = 300
+	for i := range uint64(subjects) {
+		key := keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i))
+		c.Remember(t.Context(), key, enrich.NewRecord(titleBy("alpha", now())), time.Now().Add(time.Hour))
+		rendered(t, c, enrich.Fingerprint{i, i}, time.Now().Add(time.Hour), key, email.Key{})
+	}
+	for i := 0; i < subjects; i += 2 {
+		if err := c.Forget(t.Context(), keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := func() (held int) {
+		for i := range uint64(subjects) {
+			if _, kept := c.renderings.cache.Get(i); kept {
+				held++
+			}
+		}
+		return held
+	}
+	eventually(t, func() bool { return held() <= subjects/2 })
+	for i := range uint64(subjects) {
+		if told := recites(t, c, enrich.Fingerprint{i, i}); told != (i%2 == 1) {
+			t.Fatalf("subject %d is told of: %v", i, told)
+		}
+	}
+	eventually(t, func() bool { return !c.renderings.pending.Load() })
+}
+
+// TestEntriesMakeWayForAnswers fills memory with entries, then with answers, and
+// then has all that tells of them leave.
+func TestEntriesMakeWayForAnswers(t *testing.T) {
+	const bytes = 2 << 20
+	c := startCache(t, Config{MemoryBytes: bytes})
+	m := c.memory.(*memory)
+	remember := func(i int) email.Key {
+		key := keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i))
+		c.Remember(t.Context(), key, wideRecord(now()), time.Now().Add(time.Hour))
+		return key
+	}
+	for i := range 2500 {
+		remember(i)
+	}
+	settle(m)
+	alone := c.Stats().MemoryBytes
+	if most := part(bytes, keptShare-decodedShare); alone > most || alone < most*8/10 {
+		t.Errorf("entries alone hold %d bytes of %d", alone, most)
+	}
+	for i := range 500 {
+		key := remember(10_000 + i)
+		glance := enrich.Glance{Terms: c.Terms(), Person: c.RecallAll(t.Context(), []email.Key{key})[0].Seen}
+		c.KeepRendering(t.Context(), glance, enrich.Fingerprint{uint64(i), 1}, enrich.Rendering{Sent: make([]byte, 2700)}, time.Now().Add(time.Hour))
+	}
+	c.renderings.cache.Wait()
+	for i := range 500 { // ristretto makes room as new ones come
+		remember(20_000 + i)
+	}
+	settle(m)
+	answers, most := c.renderings.bytes(), part(bytes, renderingShare)
+	if answers > most || answers < most*8/10 {
+		t.Errorf("answers hold %d bytes of %d", answers, most)
+	}
+	if both := c.Stats().MemoryBytes; both > part(bytes, keptShare) {
+		t.Errorf("both hold %d bytes of %d", both, part(bytes, keptShare))
 	}
 }

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -29,9 +31,27 @@ func (c *Cache) keepWarm(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-save.C:
-			c.remote.saveHottest(ctx, c.decoded.tags())
+			c.remote.saveHottest(ctx, c.lately())
 		}
 	}
+}
+
+// lately lists subjects that were asked for lately, maxHottest at most.
+func (c *Cache) lately() []tag {
+	tags := map[tag]struct{}{}
+	for _, t := range c.decoded.tags() {
+		tags[t] = struct{}{}
+	}
+	c.renderings.each(func(k *kept) (stop bool) {
+		for _, seen := range [...]any{k.of.Person, k.of.Company} {
+			if seen != nil {
+				tags[seen.(*entry).tag] = struct{}{}
+			}
+		}
+		return len(tags) >= maxHottest
+	})
+	all := slices.Collect(maps.Keys(tags))
+	return all[:min(len(all), maxHottest)]
 }
 
 func (c *Cache) warmUp(ctx context.Context) {

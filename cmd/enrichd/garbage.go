@@ -13,9 +13,12 @@ const (
 	// it is more than what is in use. A service of 20 MB that serves misses needs 13
 	// cycles instead of 22 then.
 	roomForGarbage = 64 << 20
+	// usefulGarbage is how much of it is useful when much is in use, in percent of
+	// that: more takes memory, and saves little.
+	usefulGarbage = 20
 	// besides is what the process takes beside its heap, and what of the heap is not
 	// the cache's. It differs by 5 MiB with how the system keeps the program's file.
-	besides = 52 << 20
+	besides = 60 << 20
 	// overhead is what the process may take over the bytes configured for the cache,
 	// in percent of them.
 	overhead = 25
@@ -67,11 +70,12 @@ func (p *pacer) pace() {
 // changes.
 func (p *pacer) percentFor(inUse int64, busy bool) int {
 	const most, fine, coarse = 800, 5, 100 // the least heap grows with the percentage
-	useful := inUse
-	if busy {
-		useful = max(inUse, roomForGarbage)
+	inUse = max(inUse, 1)
+	useful := roomForGarbage * 100 / inUse
+	if !busy {
+		useful = min(useful, 100)
 	}
-	percent := int(min(useful, max(p.budget-inUse, 0)) * 100 / max(inUse, 1))
+	percent := int(min(max(useful, usefulGarbage), max(p.budget-inUse, 0)*100/inUse))
 	if percent > coarse {
 		return min(percent/coarse*coarse, most)
 	}

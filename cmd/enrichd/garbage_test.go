@@ -9,13 +9,17 @@ func TestGarbageStaysWithinTheBudget(t *testing.T) {
 		inUse      int64 // MiB
 		busy, rest int   // percent of it
 	}{
-		{1, 800, 100}, {16, 400, 100}, {30, 200, 100}, {64, 75, 75}, {90, 20, 20}, {100, 10, 10}, {110, 8, 8}, {1 << 20, 8, 8},
+		{1, 800, 100}, {16, 400, 100}, {30, 200, 100}, {64, 75, 75}, {80, 40, 40}, {90, 20, 20}, {100, 10, 10}, {110, 8, 8}, {1 << 20, 8, 8},
 	} {
 		if busy, rest := p.percentFor(test.inUse<<20, true), p.percentFor(test.inUse<<20, false); busy != test.busy || rest != test.rest {
 			t.Errorf("%d MiB in use: %d %% when busy, %d %% at rest; want %d %% and %d %%", test.inUse, busy, rest, test.busy, test.rest)
 		}
 	}
-	if large := (&pacer{budget: 1 << 40}).percentFor(1<<30, true); large != 100 {
-		t.Errorf("a large budget: %d %%, want 100 %%", large)
+	for inUse, want := range map[int64]int{64: 100, 128: 50, 320: 20, 1 << 20: 20} {
+		for _, busy := range []bool{true, false} {
+			if got := (&pacer{budget: 1 << 50}).percentFor(inUse<<20, busy); got != want {
+				t.Errorf("%d MiB in use and a large budget: %d %%, want %d %%", inUse, got, want)
+			}
+		}
 	}
 }
