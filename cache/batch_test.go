@@ -93,7 +93,7 @@ func TestWarmRestart(t *testing.T) {
 		caches[0].Recall(t.Context(), key)
 		keys = append(keys, key)
 		if i%2 == 0 {
-			rendered(t, caches[0], enrich.Fingerprint{uint64(i), 1}, time.Now().Add(time.Hour), key, email.Key{})
+			rendered(t, caches[0], enrich.Fingerprint{uint64(i), 1}, time.Now().Add(time.Hour), enrich.About{key})
 		}
 	}
 	caches[0].Close()

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,19 +27,31 @@ type renderings struct {
 	ended           chan struct{}
 }
 
-// kept is one rendering and what it was made from.
+// kept is one rendering and what it was made from: the entries, nil for none, and
+// the barriers that were up.
 type kept struct {
 	enrich.Rendering
-	of       enrich.Glance
-	question enrich.Fingerprint
-	about    []uint64 // words of those of whom it tells
-	until    time.Time
+	person, company *entry
+	terms           *map[string]barrier
+	question        enrich.Fingerprint
+	about           [2]uint64 // words of those of whom it tells, 0 for nobody
+	until           time.Time
+}
+
+func (k *kept) glance() enrich.Glance {
+	glance := enrich.Glance{Terms: k.terms}
+	if k.person != nil {
+		glance.Person = k.person
+	}
+	if k.company != nil {
+		glance.Company = k.company
+	}
+	return glance
 }
 
 const (
-	// keptOverhead is what a rendering takes beside its bytes: the bookkeeping and
-	// the keys of those of whom it tells.
-	keptOverhead = 640
+	// keptOverhead is what a rendering takes beside its bytes.
+	keptOverhead = 384
 	// auditOverhead is what the auditor is told about it.
 	auditOverhead = 2 << 10
 	// usualRendering is about what a usual rendering takes.
@@ -115,10 +126,9 @@ func (r *renderings) tellsOfErased(k *kept) bool {
 }
 
 func (k *kept) tellsOf(subjects map[uint64]struct{}) bool {
-	return slices.ContainsFunc(k.about, func(subject uint64) bool {
-		_, found := subjects[subject]
-		return found
-	})
+	_, person := subjects[k.about[0]]
+	_, company := subjects[k.about[1]]
+	return person || company
 }
 
 // eraseWhatTells drops what tells of erased subjects, of all that were erased
@@ -202,7 +212,7 @@ func (c *Cache) Rendering(question enrich.Fingerprint) (enrich.Rendering, enrich
 	if !ok || found.question != question || !time.Now().Before(found.until) || c.renderings.tellsOfErased(found) {
 		return enrich.Rendering{}, enrich.Glance{}, false
 	}
-	return found.Rendering, found.of, true
+	return found.Rendering, found.glance(), true
 }
 
 // Holds tells whether memory has the very entries of a glance, and need not ask
@@ -237,19 +247,24 @@ func (c *Cache) has(ctx context.Context, glance enrich.Glance) bool {
 
 // KeepRendering keeps it until the given time at most, if memory still has the
 // entries of the glance.
-func (c *Cache) KeepRendering(ctx context.Context, glance enrich.Glance, question enrich.Fingerprint, rendering enrich.Rendering, until time.Time) {
+func (c *Cache) KeepRendering(ctx context.Context, glance enrich.Glance, question enrich.Fingerprint, rendering enrich.Rendering, about enrich.About, until time.Time) {
 	life := min(time.Until(until), longestRendering)
 	if c.renderings == nil || life <= 0 || !c.has(ctx, glance) {
 		return
 	}
-	k := &kept{Rendering: rendering, of: glance, question: question, until: until}
-	for _, key := range rendering.About {
-		k.about = append(k.about, word(c.tagger.tag(key)))
+	k := &kept{Rendering: rendering, question: question, until: until}
+	k.person, _ = glance.Person.(*entry)
+	k.company, _ = glance.Company.(*entry)
+	k.terms, _ = glance.Terms.(*map[string]barrier)
+	for i, key := range about {
+		if !key.IsZero() {
+			k.about[i] = word(c.tagger.tag(key))
+		}
 	}
 	c.renderings.cache.SetWithTTL(question[0], k, k.cost(), life)
 	c.memory.(*memory).leave(c.renderings.bytes())
-	if glance.Person != nil {
-		c.decoded.drop(glance.Person.(*entry).tag) // it is seldom needed from now on
+	if k.person != nil {
+		c.decoded.drop(k.person.tag) // it is seldom needed from now on
 	}
 	if !c.has(ctx, glance) || c.renderings.tellsOfErased(k) { // erased meanwhile
 		c.renderings.cache.Del(question[0])

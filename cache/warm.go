@@ -43,9 +43,9 @@ func (c *Cache) lately() []tag {
 		tags[t] = struct{}{}
 	}
 	c.renderings.each(func(k *kept) (stop bool) {
-		for _, seen := range [...]any{k.of.Person, k.of.Company} {
-			if seen != nil {
-				tags[seen.(*entry).tag] = struct{}{}
+		for _, e := range [...]*entry{k.person, k.company} {
+			if e != nil {
+				tags[e.tag] = struct{}{}
 			}
 		}
 		return len(tags) >= maxHottest

@@ -97,6 +97,9 @@ type Suppressions interface {
 	// request and answers from memory. An error means that it cannot be told:
 	// nothing is recalled, asked or answered about the subject then.
 	Suppressed(key email.Key) (bool, error)
+	// Edition is another number after every subject that was added: between two
+	// that are equal nobody was. An error means what that of Suppressed does.
+	Edition() (uint64, error)
 }
 
 // NoSuppressions suppresses nothing.
@@ -104,6 +107,9 @@ type NoSuppressions struct{}
 
 // Suppressed returns false.
 func (NoSuppressions) Suppressed(email.Key) (bool, error) { return false, nil }
+
+// Edition returns 0.
+func (NoSuppressions) Edition() (uint64, error) { return 0, nil }
 
 // Auditor keeps the record of who asked about whom, why, and what came of it.
 type Auditor interface {

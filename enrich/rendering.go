@@ -24,8 +24,8 @@ type Renderings interface {
 	// recall of the subjects from memory.
 	Holds(ctx context.Context, glance Glance) bool
 	// KeepRendering keeps it until the given time at most, if memory still knows
-	// what it knew at the glance.
-	KeepRendering(ctx context.Context, glance Glance, question Fingerprint, rendering Rendering, until time.Time)
+	// what it knew at the glance and nobody of whom it tells was erased since.
+	KeepRendering(ctx context.Context, glance Glance, question Fingerprint, rendering Rendering, about About, until time.Time)
 }
 
 // Glance stands for what memory knew at one moment. Two that are equal knew the
@@ -47,18 +47,25 @@ type Rendering struct {
 	Saved Micros
 	// Audit is what the auditor is told; nil without one.
 	Audit *AuditEntry
-	// About are the subjects of which it tells something: an address is told
-	// although nothing is asked about the person behind it.
-	About []email.Key
 
 	of rendered
+	// asked is the address and the domain as the caller wrote them. It lies behind
+	// Sent, so that the garbage collector has one thing less to look at.
+	asked       []byte
+	lengthEmail int
 }
 
-// rendered is what a rendering was made of, beside what memory knew.
+// rendered is what a rendering was made of, beside the question and what memory
+// knew.
 type rendered struct {
-	config        *Config
-	email, domain string // as the caller wrote them
+	config       *Config
+	suppressions uint64 // the edition of the list
 }
+
+// About are the keys of the person and the company of whom an answer tells
+// something, the zero key for nobody: an address is told although nothing is
+// asked about the person behind it.
+type About [2]email.Key
 
 // RenderedForm is how an answer is rendered.
 type RenderedForm byte
@@ -79,16 +86,17 @@ type Recital struct {
 	// Saved is what the facts of the answer once cost.
 	Saved Micros
 
-	service  *Service
-	question Fingerprint
-	of       rendered
+	service       *Service
+	email, domain string
+	question      Fingerprint
+	of            rendered
 }
 
 // keepsake is what an answer must know of how it was made for its rendering to
 // be kept.
 type keepsake struct {
 	glance Glance
-	about  []email.Key
+	about  About
 	until  time.Time
 	audit  *AuditEntry
 }
@@ -106,15 +114,24 @@ func (s *Service) Recite(ctx context.Context, request Request, form RenderedForm
 	if _, err := request.lane(); err != nil {
 		return Recital{}
 	}
-	now, print := rendered{config: s.config(), email: request.Email, domain: request.Domain}, request.fingerprint(form)
+	edition, err := s.suppressions().Edition()
+	if err != nil {
+		return Recital{}
+	}
+	now, print := rendered{config: s.config(), suppressions: edition}, request.fingerprint(form)
 	// Normalizing an address and naming its subjects to the cache would be half
 	// of the work here: a rendering knows what they were for the same text.
 	rendering, glance, kept := s.Renderings.Rendering(print)
-	if kept && rendering.of == now && !s.reticent(rendering.About) && s.Renderings.Holds(ctx, glance) {
+	if kept && rendering.of == now && rendering.answers(&request) && s.Renderings.Holds(ctx, glance) {
 		s.auditRecital(&rendering, &request)
 		return Recital{Sent: rendering.Sent, Saved: rendering.Saved}
 	}
-	return Recital{service: s, question: print, of: now}
+	return Recital{service: s, email: request.Email, domain: request.Domain, question: print, of: now}
+}
+
+// answers tells whether the caller has written what the rendering answers.
+func (r *Rendering) answers(request *Request) bool {
+	return string(r.asked[:r.lengthEmail]) == request.Email && string(r.asked[r.lengthEmail:]) == request.Domain
 }
 
 func (s *Service) auditRecital(rendering *Rendering, request *Request) {
@@ -128,7 +145,7 @@ func (s *Service) auditRecital(rendering *Rendering, request *Request) {
 
 // reticent tells whether one of the subjects must not be told about, or nobody
 // knows whether it may.
-func (s *Service) reticent(about []email.Key) bool {
+func (s *Service) reticent(about *About) bool {
 	for _, key := range about {
 		if suppressed, err := s.suppressions().Suppressed(key); suppressed || err != nil {
 			return true
@@ -145,11 +162,16 @@ func (r *Recital) Keeps(answer *Answer) bool { return r.service != nil && answer
 // and all that it tells of may still be told about.
 func (r *Recital) Keep(ctx context.Context, answer *Answer, sent []byte) {
 	made := answer.keepsake
-	if r.service.reticent(made.about) {
+	if r.service.reticent(&made.about) {
 		return
 	}
-	rendering := Rendering{Sent: sent, Saved: answer.Saved(), Audit: made.audit, About: made.about, of: r.of}
-	r.service.Renderings.KeepRendering(ctx, made.glance, r.question, rendering, made.until)
+	all := make([]byte, 0, len(sent)+len(r.email)+len(r.domain))
+	all = append(append(append(all, sent...), r.email...), r.domain...)
+	rendering := Rendering{
+		Sent: all[:len(sent):len(sent)], asked: all[len(sent):], lengthEmail: len(r.email),
+		Saved: answer.Saved(), Audit: made.audit, of: r.of,
+	}
+	r.service.Renderings.KeepRendering(ctx, made.glance, r.question, rendering, made.about, made.until)
 }
 
 // keepsake is what the question's answer must know for its rendering to be kept,
@@ -159,13 +181,10 @@ func (q *question) keepsake(audit *AuditEntry) *keepsake {
 	if until.IsZero() {
 		return nil
 	}
-	made := &keepsake{glance: Glance{Person: q.person.seen, Company: q.company.seen, Terms: q.terms}, until: until, audit: audit}
-	for _, h := range []*half{&q.person, &q.company} {
-		if !h.key.IsZero() {
-			made.about = append(made.about, h.key)
-		}
+	return &keepsake{
+		glance: Glance{Person: q.person.seen, Company: q.company.seen, Terms: q.terms},
+		about:  About{q.person.key, q.company.key}, until: until, audit: audit,
 	}
-	return made
 }
 
 // fingerprint stands for all that an answer depends on beside what is known of

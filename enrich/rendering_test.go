@@ -48,7 +48,9 @@ type keeper struct {
 	kept int
 }
 
-func (k *keeper) KeepRendering(context.Context, Glance, Fingerprint, Rendering, time.Time) { k.kept++ }
+func (k *keeper) KeepRendering(context.Context, Glance, Fingerprint, Rendering, About, time.Time) {
+	k.kept++
+}
 
 // TestNothingIsKeptOfWhoIsSuppressed while the answer is made, be it only named
 // there: the erasure that follows may have dropped already what it found.
@@ -60,7 +62,7 @@ func TestNothingIsKeptOfWhoIsSuppressed(t *testing.T) {
 	suppressed, keeper := &list{}, &keeper{}
 	service := &Service{Normalizer: normalizer, Suppressions: suppressed, Renderings: keeper}
 	key := keyOf(t, service, "sales@orchard.example.com")
-	recital, answer := Recital{service: service}, Answer{keepsake: &keepsake{about: []email.Key{key}}}
+	recital, answer := Recital{service: service}, Answer{keepsake: &keepsake{about: About{key}}}
 	recital.Keep(t.Context(), &answer, []byte("an answer"))
 	suppressed.add(key)
 	recital.Keep(t.Context(), &answer, []byte("an answer"))

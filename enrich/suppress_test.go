@@ -25,6 +25,12 @@ func (l *list) Suppressed(key email.Key) (bool, error) {
 	return l.keys[key.Reveal()], l.err
 }
 
+func (l *list) Edition() (uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return uint64(len(l.keys)), l.err
+}
+
 func (l *list) add(key email.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -141,6 +141,13 @@ func (o *objections) Suppressed(key email.Key) (bool, error) {
 	return slices.Contains(o.keys, key.Reveal()), nil
 }
 
+// Edition is how many have objected.
+func (o *objections) Edition() (uint64, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return uint64(len(o.keys)), nil
+}
+
 func (o *objections) add(t testing.TB, address string) {
 	normalized, err := email.Normalize(address)
 	if err != nil {

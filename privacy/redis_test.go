@@ -108,6 +108,9 @@ func TestFailClosed(t *testing.T) {
 	if !is || enrich.AsError(err).Kind != enrich.Unavailable {
 		t.Errorf("suppressed: %v, %v", is, err)
 	}
+	if _, err := list.Edition(); !errors.Is(err, errUnknown) {
+		t.Errorf("an edition of a list nobody has seen: %v", err)
+	}
 	if _, err := list.Remove(t.Context(), ada); !errors.Is(err, errUnknown) {
 		t.Errorf("somebody is taken off a list nobody has seen: %v", err)
 	}

@@ -44,6 +44,8 @@ type Suppressions struct {
 	loaded bool
 	stamps map[Tag]stamp
 	listed int // how many of stamps are suppressed
+	// edition counts what was suppressed, again or not.
+	edition uint64
 	// owed are the tags whose last change a copy has yet to be told.
 	owed map[string]map[Tag]struct{}
 }
@@ -173,6 +175,7 @@ func (s *Suppressions) set(c change) {
 	}
 	if c.stamp.suppressed() {
 		s.listed++
+		s.edition++
 	}
 	s.stamps[c.tag] = c.stamp
 }
@@ -193,6 +196,17 @@ func (s *Suppressions) Suppressed(key email.Key) (bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.stamps[exact].suppressed() || s.stamps[folded].suppressed(), nil
+}
+
+// Edition changes when a subject is added. The error says that the list has not
+// been loaded.
+func (s *Suppressions) Edition() (uint64, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if !s.loaded {
+		return 0, errUnknown
+	}
+	return s.edition, nil
 }
 
 // Len is how many tags are on the list. An address with aliases has two.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
@@ -87,6 +88,36 @@ func TestTheListIsBounded(t *testing.T) {
 	config.Pepper = pepper
 	if _, err := NewSuppressions(config, silent()); !errors.Is(err, errFull) {
 		t.Errorf("a file of three in a list of two: %v", err)
+	}
+}
+
+// TestTheEditionTellsOfEveryAddition, and of nothing else that matters.
+func TestTheEditionTellsOfEveryAddition(t *testing.T) {
+	list := startList(t, Config{})
+	edition := func() uint64 {
+		t.Helper()
+		edition, err := list.Edition()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return edition
+	}
+	ada, bob := keyOf(t, "ada@orchard.example"), keyOf(t, "bob@orchard.example")
+	empty := edition()
+	add(t, list, ada)
+	one := edition()
+	add(t, list, ada)
+	again := edition()
+	if err := list.merge(change{list.tags.Tag(bob), stamp(time.Now().UnixMicro())}, copyRedis); err != nil {
+		t.Fatal(err)
+	}
+	heard := edition()
+	if _, err := list.Remove(t.Context(), ada); err != nil {
+		t.Fatal(err)
+	}
+	add(t, list, ada)
+	if back := edition(); one == empty || again != one || heard == one || back == heard {
+		t.Errorf("editions %d, %d, %d, %d, %d", empty, one, again, heard, back)
 	}
 }
 

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -58,7 +57,7 @@ func (s *Server) write(ctx context.Context, call *call, answer *enrich.Answer, r
 	if call.form == enrich.RenderedProto {
 		response := wireAnswer(answer)
 		if recital.Keeps(answer) {
-			recital.Keep(ctx, answer, slices.Clone(response.ProtoReflect().GetUnknown())) // without the room to grow
+			recital.Keep(ctx, answer, response.ProtoReflect().GetUnknown())
 		}
 		return response
 	}

@@ -15,7 +15,7 @@ const (
 	roomForGarbage = 64 << 20
 	// usefulGarbage is how much of it is useful when much is in use, in percent of
 	// that: more takes memory, and saves little.
-	usefulGarbage = 20
+	usefulGarbage = 25
 	// besides is what the process takes beside its heap, and what of the heap is not
 	// the cache's. It differs by 5 MiB with how the system keeps the program's file.
 	besides = 60 << 20

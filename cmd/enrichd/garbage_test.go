@@ -15,7 +15,7 @@ func TestGarbageStaysWithinTheBudget(t *testing.T) {
 			t.Errorf("%d MiB in use: %d %% when busy, %d %% at rest; want %d %% and %d %%", test.inUse, busy, rest, test.busy, test.rest)
 		}
 	}
-	for inUse, want := range map[int64]int{64: 100, 128: 50, 320: 20, 1 << 20: 20} {
+	for inUse, want := range map[int64]int{64: 100, 128: 50, 256: 25, 1 << 20: 25} {
 		for _, busy := range []bool{true, false} {
 			if got := (&pacer{budget: 1 << 50}).percentFor(inUse<<20, busy); got != want {
 				t.Errorf("%d MiB in use and a large budget: %d %%, want %d %%", inUse, got, want)
