@@ -96,6 +96,7 @@ func TestBrokenFiles(t *testing.T) {
 			":5: cache.redis.master: ${ is not closed", ":6: cache.redis.prefix: what stands in", ":7: cache.redis.sentinel_username: testdata is not a regular file",
 			":8: cache.redis.sentinel_password: stat testdata/../testdata/no-such-file",
 		},
+		"places.yaml": {":2: store.postgresql: the connection string cannot be read", ":4: providers.folder: open testdata/no-such-folder"},
 		"names.yaml": {
 			`:3: router.plans.cheap.providers[1]: there is no provider "nobody"`, `:6: accounts.list[0].providers[0]: there is no provider "nobody"`,
 			`:6: accounts.list[0].plan: there is no plan "dear"`, ":6: accounts.list[0].money: quota.caps[0] caps the account already",

@@ -79,6 +79,11 @@ func (c Config) Validate() (problems []error) {
 	if c.PostgreSQL != "" && c.Path != "" && c.Path != defaultPath {
 		problems = append(problems, errors.New("path: set either path or postgresql"))
 	}
+	if c.PostgreSQL != "" {
+		if _, err := postgresOf(c.PostgreSQL); err != nil {
+			problems = append(problems, err)
+		}
+	}
 	return problems
 }
 

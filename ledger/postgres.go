@@ -21,10 +21,19 @@ const openLock = 0x656e7269 // "enri"
 // applicationName is what PostgreSQL calls connections of a DSN without a name.
 const applicationName = "enrichd"
 
+// postgresOf reads a connection string.
+func postgresOf(text string) (*pgx.ConnConfig, error) {
+	parsed, err := pgx.ParseConfig(text)
+	if err != nil { // the cause repeats the text, password and all
+		return nil, errors.New("postgresql: the connection string cannot be read, or a file that it names; it is like postgres://user:password@host:5432/database")
+	}
+	return parsed, nil
+}
+
 func openPostgres(ctx context.Context, config Config) (*Store, error) {
-	parsed, err := pgx.ParseConfig(config.PostgreSQL)
+	parsed, err := postgresOf(config.PostgreSQL)
 	if err != nil {
-		return nil, errors.New("ledger: postgresql: the connection string cannot be read") // the cause repeats it, password and all
+		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	if parsed.RuntimeParams["application_name"] == "" {
 		parsed.RuntimeParams["application_name"] = applicationName

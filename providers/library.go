@@ -27,6 +27,15 @@ type Library struct {
 // NewLibrary returns the library of a folder; "" is the built-in ones alone.
 func NewLibrary(folder string) Library { return Library{folder: folder} }
 
+// missing is why the folder cannot be looked into, nil if it can.
+func (l Library) missing() error {
+	if l.folder == "" {
+		return nil
+	}
+	_, err := os.ReadDir(l.folder)
+	return err
+}
+
 // Names lists all definitions: the folder's in the order of the alphabet, then
 // the built-in ones that the folder does not replace.
 func (l Library) Names() ([]string, error) {

@@ -46,6 +46,9 @@ func (s *Set) Reload(config Config) (*Set, error) {
 		problems = append(problems, err)
 	}
 	library := NewLibrary(config.Folder)
+	if err := library.missing(); err != nil {
+		problems = append(problems, fmt.Errorf("folder: %w", err))
+	}
 	for i, listed := range config.List {
 		vendor, err := listed.vendor(library)
 		switch {
