@@ -44,10 +44,13 @@ type Proof struct {
 	Seal string
 }
 
+// outcomeErasure tells the line of an erasure from those of requests.
+const outcomeErasure = "erasure"
+
 // erasureLine is an erasure's line in the audit log.
 type erasureLine struct {
 	At         time.Time        `json:"at"`
-	Outcome    string           `json:"outcome"` // always "erasure"
+	Outcome    string           `json:"outcome"` // always outcomeErasure
 	Subject    string           `json:"subject"`
 	Suppressed bool             `json:"suppressed"`
 	Dropped    []enrich.Dropped `json:"dropped"`
@@ -81,7 +84,7 @@ func (e *Eraser) Erase(ctx context.Context, key email.Key) (Proof, error) {
 	proof.Seal = e.Tags.sealProof(proof.Erasure)
 	if e.Audit != nil {
 		e.Audit.put(erasureLine{
-			At: proof.At, Outcome: "erasure", Subject: proof.Subject, Suppressed: proof.Suppressed, Dropped: slices.Clone(proof.Dropped), Seal: proof.Seal,
+			At: proof.At, Outcome: outcomeErasure, Subject: proof.Subject, Suppressed: proof.Suppressed, Dropped: slices.Clone(proof.Dropped), Seal: proof.Seal,
 		})
 	}
 	return proof, nil
@@ -98,6 +101,19 @@ func (e *Eraser) ask(ctx context.Context, place Place, key email.Key) (dropped i
 		return 0, err
 	}
 	return dropped, nil
+}
+
+// ReadProof reads a line of the audit log; found is false where it is about no
+// erasure.
+func ReadProof(line []byte) (proof Proof, found bool) {
+	var read erasureLine
+	if json.Unmarshal(line, &read) != nil || read.Outcome != outcomeErasure {
+		return Proof{}, false
+	}
+	return Proof{
+		Erasure: enrich.Erasure{Subject: read.Subject, At: read.At, Dropped: read.Dropped, Suppressed: read.Suppressed},
+		Seal:    read.Seal,
+	}, true
 }
 
 // Verify tells whether a proof was made under the pepper and not changed.

@@ -22,6 +22,7 @@ type commands struct {
 	Providers   providersCommand   `cmd:"" help:"List, check and replay vendor definitions."`
 	Config      configCommand      `cmd:"" help:"Check and print the configuration file."`
 	Keys        keysCommand        `cmd:"" help:"Make and hash API keys."`
+	Audit       auditCommand       `cmd:"" help:"Make the tags of the audit log, and check its proofs of erasures."`
 	Jobs        jobsCommand        `cmd:"" help:"List, show, reset, cancel, pause and resume accepted leads of a running service."`
 	Deadletters deadlettersCommand `cmd:"" help:"List, replay, compare and resolve failed work of a running service."`
 	Store       storeCommand       `cmd:"" help:"Copy the store of accepted work."`
