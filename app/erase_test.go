@@ -178,6 +178,19 @@ func TestAnErasureReachesEverything(t *testing.T) {
 		}
 	}
 
+	if status, said := two.post("/v1/subjects:lift", `{"email":"`+jane+`"}`); status != 200 || !strings.Contains(strings.ReplaceAll(said, " ", ""), `"lifted":true`) {
+		t.Errorf("lift: %d %s", status, said)
+	}
+	waitFor(t, "the other replica knows", func() bool { return !one.suppresses(jane) })
+	if !one.told(jane, "") || !two.told(jane, cached) || calls() != before+1 {
+		t.Error("she is not looked up again, once, after her suppression was lifted")
+	}
+	before = calls()
+	one.erase(jane)
+	if one.told(jane, "") || calls() != before {
+		t.Error("she cannot be erased again")
+	}
+
 	within := time.Duration(0)
 	for i := range 3 { // a busy machine may be late once
 		lead := fmt.Sprintf("lead%d@acme.example", i)

@@ -183,6 +183,19 @@ func (o operator) Erase(ctx context.Context, named enrich.Named) (enrich.Erasure
 	return proof.Erasure, nil
 }
 
+// Lift takes a subject off the suppression list.
+func (o operator) Lift(ctx context.Context, named enrich.Named) (enrich.Lifted, error) {
+	key, err := o.keyOf(named)
+	if err != nil {
+		return enrich.Lifted{}, err
+	}
+	done, err := o.eraser.Lift(ctx, key)
+	if err != nil {
+		return enrich.Lifted{}, unreached(err)
+	}
+	return done, nil
+}
+
 // keyOf is the key of a subject that an operator names.
 func (o operator) keyOf(named enrich.Named) (email.Key, error) {
 	if named.Domain != "" {

@@ -116,6 +116,16 @@ func (e Erasure) Complete() bool {
 	return e.Suppressed
 }
 
+// Lifted is what was done to take a subject off the suppression list.
+type Lifted struct {
+	// Subject is the keyed hash under which the audit log has the subject.
+	Subject string
+	// Was is set when the subject was on the list.
+	Was bool
+	// Everywhere is set when every copy of the list has been told.
+	Everywhere bool
+}
+
 // Reloaded says what a reload of the configuration changed.
 type Reloaded struct {
 	At time.Time

@@ -35,7 +35,7 @@ type Audit struct {
 
 	mu     sync.RWMutex // held for writing by Close alone
 	closed bool
-	queue  chan any // an enrich.AuditEntry or an erasureLine
+	queue  chan any // an enrich.AuditEntry, or the line of something else
 
 	written, dropped atomic.Int64
 	warned           bool // of a failing disk; by the writer alone

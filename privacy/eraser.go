@@ -44,8 +44,12 @@ type Proof struct {
 	Seal string
 }
 
-// outcomeErasure tells the line of an erasure from those of requests.
-const outcomeErasure = "erasure"
+// The outcomes by which the lines of erasures, and of suppressions that were
+// lifted, are told from those of requests.
+const (
+	outcomeErasure = "erasure"
+	outcomeLifted  = "suppression_lifted"
+)
 
 // erasureLine is an erasure's line in the audit log.
 type erasureLine struct {
@@ -88,6 +92,32 @@ func (e *Eraser) Erase(ctx context.Context, key email.Key) (Proof, error) {
 		})
 	}
 	return proof, nil
+}
+
+// liftedLine is the line in the audit log of a subject that was taken off the
+// list.
+type liftedLine struct {
+	At      time.Time `json:"at"`
+	Outcome string    `json:"outcome"` // always outcomeLifted
+	Subject string    `json:"subject"`
+}
+
+// Lift takes a subject off the suppression list. The error is that of
+// [Suppressions.Remove].
+func (e *Eraser) Lift(ctx context.Context, key email.Key) (enrich.Lifted, error) {
+	was, err := e.Suppressions.Suppressed(key)
+	if err != nil {
+		return enrich.Lifted{}, err
+	}
+	kept, err := e.Suppressions.Remove(ctx, key)
+	if err != nil {
+		return enrich.Lifted{}, err
+	}
+	done := enrich.Lifted{Subject: e.Tags.Tag(key).String(), Was: was, Everywhere: !kept.Pending}
+	if was && e.Audit != nil {
+		e.Audit.put(liftedLine{At: time.Now().UTC().Round(time.Microsecond), Outcome: outcomeLifted, Subject: done.Subject})
+	}
+	return done, nil
 }
 
 // ask asks one place. One that panics has failed like any other.

@@ -67,9 +67,14 @@ func TestAnErasure(t *testing.T) {
 	if tags.Verify(proof) {
 		t.Error("a changed proof has a good seal")
 	}
+	for _, was := range []bool{true, false} {
+		if done, err := eraser.Lift(t.Context(), ada); err != nil || done != (enrich.Lifted{Subject: proof.Subject, Was: was, Everywhere: true}) || suppressed(t, list, ada) {
+			t.Errorf("lifted: %+v, %v", done, err)
+		}
+	}
 	audit.Close()
 	text, err := os.ReadFile(config.Audit.File)
-	if err != nil || strings.Count(string(text), `"outcome":"erasure"`) != 2 || !strings.Contains(string(text), again.Seal) {
+	if err != nil || strings.Count(string(text), `"outcome":"erasure"`) != 2 || strings.Count(string(text), `"outcome":"suppression_lifted"`) != 1 || !strings.Contains(string(text), again.Seal) {
 		t.Errorf("the audit log has %v\n%s", err, text)
 	}
 }

@@ -127,6 +127,20 @@ func (a *adminService) EraseSubject(ctx context.Context, message *enrichv1.Erase
 	})
 }
 
+// LiftSuppression takes a subject off the suppression list.
+func (a *adminService) LiftSuppression(ctx context.Context, message *enrichv1.LiftSuppressionRequest) (*enrichv1.LiftSuppressionResponse, error) {
+	return operate(a, ctx, message, func(operator Operator) (*enrichv1.LiftSuppressionResponse, error) {
+		done, err := operator.Lift(ctx, enrich.Named{Email: message.GetEmail(), Domain: message.GetDomain()})
+		switch {
+		case err != nil:
+			return nil, err
+		case !done.Everywhere:
+			return nil, unreachable("suppression list")
+		}
+		return &enrichv1.LiftSuppressionResponse{Subject: done.Subject, Lifted: done.Was}, nil
+	})
+}
+
 // ReloadConfig reads the configuration again.
 func (a *adminService) ReloadConfig(ctx context.Context, message *enrichv1.ReloadConfigRequest) (*enrichv1.ReloadConfigResponse, error) {
 	return operate(a, ctx, message, func(operator Operator) (*enrichv1.ReloadConfigResponse, error) {

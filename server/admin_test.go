@@ -22,6 +22,7 @@ type operatorFake struct {
 	asked   string
 	dropped []enrich.Dropped
 	erased  enrich.Erasure
+	lifted  enrich.Lifted
 }
 
 func (o *operatorFake) Providers(context.Context) ([]enrich.ProviderState, error) {
@@ -76,6 +77,11 @@ func (o *operatorFake) Erase(_ context.Context, subject enrich.Named) (enrich.Er
 	return o.erased, nil
 }
 
+func (o *operatorFake) Lift(_ context.Context, subject enrich.Named) (enrich.Lifted, error) {
+	o.asked = "lift " + subject.Email + subject.Domain
+	return o.lifted, nil
+}
+
 func (o *operatorFake) Reload(context.Context) (enrich.Reloaded, error) {
 	o.asked = "reload"
 	return enrich.Reloaded{Changed: []string{"router.order", "server.grpc"}, Restart: []string{"server.grpc"}}, nil
@@ -85,6 +91,7 @@ func TestOperatorsMethodsOverREST(t *testing.T) {
 	future := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	operator := &operatorFake{
 		dropped: []enrich.Dropped{{Place: "memory", Entries: 1, Done: true}},
+		lifted:  enrich.Lifted{Subject: "h1:x", Was: true, Everywhere: true},
 		erased:  enrich.Erasure{Subject: "h1:x", At: time.Unix(1_800_000_000, 0), Dropped: []enrich.Dropped{{Place: "redis", Entries: 2, Done: true}}, Suppressed: true},
 	}
 	edge := start(t, unasked(t), func(_ *Config, parts *Parts) { parts.Operator = operator })
@@ -111,6 +118,8 @@ func TestOperatorsMethodsOverREST(t *testing.T) {
 		{"POST", "/v1/subjects:forget", `{"domain":"acme.example"}`, "forget subject acme.example", `"place":"memory"`, 200},
 		{"POST", "/v1/subjects:erase", `{"email":"jane@acme.example"}`, "erase jane@acme.example", `"suppressed":true`, 200},
 		{"POST", "/v1/subjects:erase", `{}`, "", "subject", 400},
+		{"POST", "/v1/subjects:lift", `{"domain":"acme.example"}`, "lift acme.example", `"lifted":true`, 200},
+		{"POST", "/v1/subjects:lift", `{"email":"jane@acme.example","domain":"acme.example"}`, "", "domain: one of email, domain is given", 400},
 		{"POST", "/v1/config:reload", ``, "reload", `"restart":["server.grpc"]`, 200},
 	} {
 		operator.asked = ""
@@ -153,6 +162,10 @@ func TestHalfAnErasureIsNone(t *testing.T) {
 	}
 	if _, err := edge.admin.ForgetSubject(t.Context(), &enrichv1.ForgetSubjectRequest{Subject: &enrichv1.ForgetSubjectRequest_Email{Email: "x"}}); status.Code(err) != codes.Unavailable {
 		t.Errorf("half of it forgotten: %v", err)
+	}
+	operator.lifted = enrich.Lifted{Subject: "h1:x", Was: true}
+	if _, err := edge.admin.LiftSuppression(t.Context(), &enrichv1.LiftSuppressionRequest{Subject: &enrichv1.LiftSuppressionRequest_Email{Email: "x"}}); status.Code(err) != codes.Unavailable {
+		t.Errorf("lifted at one copy of the list alone: %v", err)
 	}
 	if whole := (enrich.Erasure{Suppressed: true, Dropped: reached}); !whole.Complete() {
 		t.Error("a whole erasure is not complete")

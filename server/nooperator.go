@@ -34,6 +34,10 @@ func (noOperator) Erase(context.Context, enrich.Named) (enrich.Erasure, error) {
 	return enrich.Erasure{}, errNoOperator
 }
 
+func (noOperator) Lift(context.Context, enrich.Named) (enrich.Lifted, error) {
+	return enrich.Lifted{}, errNoOperator
+}
+
 func (noOperator) Reload(context.Context) (enrich.Reloaded, error) {
 	return enrich.Reloaded{}, errNoOperator
 }

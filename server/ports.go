@@ -129,6 +129,8 @@ type Operator interface {
 	Forget(ctx context.Context, subject enrich.Named) ([]enrich.Dropped, error)
 	// Erase drops a subject everywhere and suppresses it.
 	Erase(ctx context.Context, subject enrich.Named) (enrich.Erasure, error)
+	// Lift takes a subject off the suppression list.
+	Lift(ctx context.Context, subject enrich.Named) (enrich.Lifted, error)
 	// Reload reads the configuration again.
 	Reload(ctx context.Context) (enrich.Reloaded, error)
 }

@@ -1226,6 +1226,144 @@ func (x *EraseSubjectResponse) GetSuppressed() bool {
 	return false
 }
 
+type LiftSuppressionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Subject:
+	//
+	//	*LiftSuppressionRequest_Email
+	//	*LiftSuppressionRequest_Domain
+	Subject       isLiftSuppressionRequest_Subject `protobuf_oneof:"subject"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LiftSuppressionRequest) Reset() {
+	*x = LiftSuppressionRequest{}
+	mi := &file_enrich_v1_admin_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LiftSuppressionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LiftSuppressionRequest) ProtoMessage() {}
+
+func (x *LiftSuppressionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_enrich_v1_admin_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LiftSuppressionRequest.ProtoReflect.Descriptor instead.
+func (*LiftSuppressionRequest) Descriptor() ([]byte, []int) {
+	return file_enrich_v1_admin_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *LiftSuppressionRequest) GetSubject() isLiftSuppressionRequest_Subject {
+	if x != nil {
+		return x.Subject
+	}
+	return nil
+}
+
+func (x *LiftSuppressionRequest) GetEmail() string {
+	if x != nil {
+		if x, ok := x.Subject.(*LiftSuppressionRequest_Email); ok {
+			return x.Email
+		}
+	}
+	return ""
+}
+
+func (x *LiftSuppressionRequest) GetDomain() string {
+	if x != nil {
+		if x, ok := x.Subject.(*LiftSuppressionRequest_Domain); ok {
+			return x.Domain
+		}
+	}
+	return ""
+}
+
+type isLiftSuppressionRequest_Subject interface {
+	isLiftSuppressionRequest_Subject()
+}
+
+type LiftSuppressionRequest_Email struct {
+	// An e-mail address as typed.
+	Email string `protobuf:"bytes,1,opt,name=email,proto3,oneof"`
+}
+
+type LiftSuppressionRequest_Domain struct {
+	// A company's domain or web address.
+	Domain string `protobuf:"bytes,2,opt,name=domain,proto3,oneof"`
+}
+
+func (*LiftSuppressionRequest_Email) isLiftSuppressionRequest_Subject() {}
+
+func (*LiftSuppressionRequest_Domain) isLiftSuppressionRequest_Subject() {}
+
+type LiftSuppressionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The keyed hash under which the audit log has the subject.
+	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
+	// It was on the list until now.
+	Lifted        bool `protobuf:"varint,2,opt,name=lifted,proto3" json:"lifted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LiftSuppressionResponse) Reset() {
+	*x = LiftSuppressionResponse{}
+	mi := &file_enrich_v1_admin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LiftSuppressionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LiftSuppressionResponse) ProtoMessage() {}
+
+func (x *LiftSuppressionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_enrich_v1_admin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LiftSuppressionResponse.ProtoReflect.Descriptor instead.
+func (*LiftSuppressionResponse) Descriptor() ([]byte, []int) {
+	return file_enrich_v1_admin_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *LiftSuppressionResponse) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *LiftSuppressionResponse) GetLifted() bool {
+	if x != nil {
+		return x.Lifted
+	}
+	return false
+}
+
 // What one place dropped.
 type Dropped struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1239,7 +1377,7 @@ type Dropped struct {
 
 func (x *Dropped) Reset() {
 	*x = Dropped{}
-	mi := &file_enrich_v1_admin_proto_msgTypes[20]
+	mi := &file_enrich_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1251,7 +1389,7 @@ func (x *Dropped) String() string {
 func (*Dropped) ProtoMessage() {}
 
 func (x *Dropped) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_admin_proto_msgTypes[20]
+	mi := &file_enrich_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1264,7 +1402,7 @@ func (x *Dropped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dropped.ProtoReflect.Descriptor instead.
 func (*Dropped) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_enrich_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Dropped) GetPlace() string {
@@ -1289,7 +1427,7 @@ type ReloadConfigRequest struct {
 
 func (x *ReloadConfigRequest) Reset() {
 	*x = ReloadConfigRequest{}
-	mi := &file_enrich_v1_admin_proto_msgTypes[21]
+	mi := &file_enrich_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1439,7 @@ func (x *ReloadConfigRequest) String() string {
 func (*ReloadConfigRequest) ProtoMessage() {}
 
 func (x *ReloadConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_admin_proto_msgTypes[21]
+	mi := &file_enrich_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1452,7 @@ func (x *ReloadConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReloadConfigRequest.ProtoReflect.Descriptor instead.
 func (*ReloadConfigRequest) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_enrich_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 type ReloadConfigResponse struct {
@@ -1329,7 +1467,7 @@ type ReloadConfigResponse struct {
 
 func (x *ReloadConfigResponse) Reset() {
 	*x = ReloadConfigResponse{}
-	mi := &file_enrich_v1_admin_proto_msgTypes[22]
+	mi := &file_enrich_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1341,7 +1479,7 @@ func (x *ReloadConfigResponse) String() string {
 func (*ReloadConfigResponse) ProtoMessage() {}
 
 func (x *ReloadConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_enrich_v1_admin_proto_msgTypes[22]
+	mi := &file_enrich_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1354,7 +1492,7 @@ func (x *ReloadConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReloadConfigResponse.ProtoReflect.Descriptor instead.
 func (*ReloadConfigResponse) Descriptor() ([]byte, []int) {
-	return file_enrich_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_enrich_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReloadConfigResponse) GetChanged() []string {
@@ -1453,7 +1591,14 @@ const file_enrich_v1_admin_proto_rawDesc = "" +
 	"\adropped\x18\x03 \x03(\v2\x12.enrich.v1.DroppedR\adropped\x12\x1e\n" +
 	"\n" +
 	"suppressed\x18\x04 \x01(\bR\n" +
-	"suppressed\"9\n" +
+	"suppressed\"\\\n" +
+	"\x16LiftSuppressionRequest\x12\x16\n" +
+	"\x05email\x18\x01 \x01(\tH\x00R\x05email\x12\x18\n" +
+	"\x06domain\x18\x02 \x01(\tH\x00R\x06domainB\x10\n" +
+	"\asubject\x12\x05\xbaH\x02\b\x01\"K\n" +
+	"\x17LiftSuppressionResponse\x12\x18\n" +
+	"\asubject\x18\x01 \x01(\tR\asubject\x12\x16\n" +
+	"\x06lifted\x18\x02 \x01(\bR\x06lifted\"9\n" +
 	"\aDropped\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x18\n" +
 	"\aentries\x18\x02 \x01(\x03R\aentries\"\x15\n" +
@@ -1465,7 +1610,7 @@ const file_enrich_v1_admin_proto_rawDesc = "" +
 	"\x18SWITCH_SCOPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14SWITCH_SCOPE_VENDORS\x10\x01\x12\x19\n" +
 	"\x15SWITCH_SCOPE_PROVIDER\x10\x02\x12\x18\n" +
-	"\x14SWITCH_SCOPE_ACCOUNT\x10\x032\x9b\b\n" +
+	"\x14SWITCH_SCOPE_ACCOUNT\x10\x032\x93\t\n" +
 	"\fAdminService\x12i\n" +
 	"\rListProviders\x12\x1f.enrich.v1.ListProvidersRequest\x1a .enrich.v1.ListProvidersResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/providers\x12}\n" +
 	"\rPauseProvider\x12\x1f.enrich.v1.PauseProviderRequest\x1a .enrich.v1.PauseProviderResponse\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/providers/{provider}:pause\x12\x81\x01\n" +
@@ -1474,7 +1619,8 @@ const file_enrich_v1_admin_proto_rawDesc = "" +
 	"\fListSwitches\x12\x1e.enrich.v1.ListSwitchesRequest\x1a\x1f.enrich.v1.ListSwitchesResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/switches\x12_\n" +
 	"\tSetSwitch\x12\x1b.enrich.v1.SetSwitchRequest\x1a\x1c.enrich.v1.SetSwitchResponse\"\x17\x82\xd3\xe4\x93\x02\x11:\x01*\"\f/v1/switches\x12r\n" +
 	"\rForgetSubject\x12\x1f.enrich.v1.ForgetSubjectRequest\x1a .enrich.v1.ForgetSubjectResponse\"\x1e\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/subjects:forget\x12n\n" +
-	"\fEraseSubject\x12\x1e.enrich.v1.EraseSubjectRequest\x1a\x1f.enrich.v1.EraseSubjectResponse\"\x1d\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/subjects:erase\x12m\n" +
+	"\fEraseSubject\x12\x1e.enrich.v1.EraseSubjectRequest\x1a\x1f.enrich.v1.EraseSubjectResponse\"\x1d\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/subjects:erase\x12v\n" +
+	"\x0fLiftSuppression\x12!.enrich.v1.LiftSuppressionRequest\x1a\".enrich.v1.LiftSuppressionResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/subjects:lift\x12m\n" +
 	"\fReloadConfig\x12\x1e.enrich.v1.ReloadConfigRequest\x1a\x1f.enrich.v1.ReloadConfigResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/config:reloadB5Z3github.com/enrichd/enrichd/proto/enrich/v1;enrichv1b\x06proto3"
 
 var (
@@ -1490,50 +1636,52 @@ func file_enrich_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_enrich_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_enrich_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_enrich_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_enrich_v1_admin_proto_goTypes = []any{
-	(SwitchScope)(0),               // 0: enrich.v1.SwitchScope
-	(*ListProvidersRequest)(nil),   // 1: enrich.v1.ListProvidersRequest
-	(*ListProvidersResponse)(nil),  // 2: enrich.v1.ListProvidersResponse
-	(*ProviderState)(nil),          // 3: enrich.v1.ProviderState
-	(*ProviderPause)(nil),          // 4: enrich.v1.ProviderPause
-	(*LimitLeft)(nil),              // 5: enrich.v1.LimitLeft
-	(*PauseProviderRequest)(nil),   // 6: enrich.v1.PauseProviderRequest
-	(*PauseProviderResponse)(nil),  // 7: enrich.v1.PauseProviderResponse
-	(*ResumeProviderRequest)(nil),  // 8: enrich.v1.ResumeProviderRequest
-	(*ResumeProviderResponse)(nil), // 9: enrich.v1.ResumeProviderResponse
-	(*ForgetProviderRequest)(nil),  // 10: enrich.v1.ForgetProviderRequest
-	(*ForgetProviderResponse)(nil), // 11: enrich.v1.ForgetProviderResponse
-	(*Switch)(nil),                 // 12: enrich.v1.Switch
-	(*ListSwitchesRequest)(nil),    // 13: enrich.v1.ListSwitchesRequest
-	(*ListSwitchesResponse)(nil),   // 14: enrich.v1.ListSwitchesResponse
-	(*SetSwitchRequest)(nil),       // 15: enrich.v1.SetSwitchRequest
-	(*SetSwitchResponse)(nil),      // 16: enrich.v1.SetSwitchResponse
-	(*ForgetSubjectRequest)(nil),   // 17: enrich.v1.ForgetSubjectRequest
-	(*ForgetSubjectResponse)(nil),  // 18: enrich.v1.ForgetSubjectResponse
-	(*EraseSubjectRequest)(nil),    // 19: enrich.v1.EraseSubjectRequest
-	(*EraseSubjectResponse)(nil),   // 20: enrich.v1.EraseSubjectResponse
-	(*Dropped)(nil),                // 21: enrich.v1.Dropped
-	(*ReloadConfigRequest)(nil),    // 22: enrich.v1.ReloadConfigRequest
-	(*ReloadConfigResponse)(nil),   // 23: enrich.v1.ReloadConfigResponse
-	nil,                            // 24: enrich.v1.ProviderState.OutcomesEntry
-	(*timestamppb.Timestamp)(nil),  // 25: google.protobuf.Timestamp
+	(SwitchScope)(0),                // 0: enrich.v1.SwitchScope
+	(*ListProvidersRequest)(nil),    // 1: enrich.v1.ListProvidersRequest
+	(*ListProvidersResponse)(nil),   // 2: enrich.v1.ListProvidersResponse
+	(*ProviderState)(nil),           // 3: enrich.v1.ProviderState
+	(*ProviderPause)(nil),           // 4: enrich.v1.ProviderPause
+	(*LimitLeft)(nil),               // 5: enrich.v1.LimitLeft
+	(*PauseProviderRequest)(nil),    // 6: enrich.v1.PauseProviderRequest
+	(*PauseProviderResponse)(nil),   // 7: enrich.v1.PauseProviderResponse
+	(*ResumeProviderRequest)(nil),   // 8: enrich.v1.ResumeProviderRequest
+	(*ResumeProviderResponse)(nil),  // 9: enrich.v1.ResumeProviderResponse
+	(*ForgetProviderRequest)(nil),   // 10: enrich.v1.ForgetProviderRequest
+	(*ForgetProviderResponse)(nil),  // 11: enrich.v1.ForgetProviderResponse
+	(*Switch)(nil),                  // 12: enrich.v1.Switch
+	(*ListSwitchesRequest)(nil),     // 13: enrich.v1.ListSwitchesRequest
+	(*ListSwitchesResponse)(nil),    // 14: enrich.v1.ListSwitchesResponse
+	(*SetSwitchRequest)(nil),        // 15: enrich.v1.SetSwitchRequest
+	(*SetSwitchResponse)(nil),       // 16: enrich.v1.SetSwitchResponse
+	(*ForgetSubjectRequest)(nil),    // 17: enrich.v1.ForgetSubjectRequest
+	(*ForgetSubjectResponse)(nil),   // 18: enrich.v1.ForgetSubjectResponse
+	(*EraseSubjectRequest)(nil),     // 19: enrich.v1.EraseSubjectRequest
+	(*EraseSubjectResponse)(nil),    // 20: enrich.v1.EraseSubjectResponse
+	(*LiftSuppressionRequest)(nil),  // 21: enrich.v1.LiftSuppressionRequest
+	(*LiftSuppressionResponse)(nil), // 22: enrich.v1.LiftSuppressionResponse
+	(*Dropped)(nil),                 // 23: enrich.v1.Dropped
+	(*ReloadConfigRequest)(nil),     // 24: enrich.v1.ReloadConfigRequest
+	(*ReloadConfigResponse)(nil),    // 25: enrich.v1.ReloadConfigResponse
+	nil,                             // 26: enrich.v1.ProviderState.OutcomesEntry
+	(*timestamppb.Timestamp)(nil),   // 27: google.protobuf.Timestamp
 }
 var file_enrich_v1_admin_proto_depIdxs = []int32{
 	3,  // 0: enrich.v1.ListProvidersResponse.providers:type_name -> enrich.v1.ProviderState
 	4,  // 1: enrich.v1.ProviderState.pause:type_name -> enrich.v1.ProviderPause
 	5,  // 2: enrich.v1.ProviderState.limits:type_name -> enrich.v1.LimitLeft
-	24, // 3: enrich.v1.ProviderState.outcomes:type_name -> enrich.v1.ProviderState.OutcomesEntry
-	25, // 4: enrich.v1.ProviderPause.until:type_name -> google.protobuf.Timestamp
-	25, // 5: enrich.v1.LimitLeft.reset_time:type_name -> google.protobuf.Timestamp
-	25, // 6: enrich.v1.PauseProviderRequest.until:type_name -> google.protobuf.Timestamp
+	26, // 3: enrich.v1.ProviderState.outcomes:type_name -> enrich.v1.ProviderState.OutcomesEntry
+	27, // 4: enrich.v1.ProviderPause.until:type_name -> google.protobuf.Timestamp
+	27, // 5: enrich.v1.LimitLeft.reset_time:type_name -> google.protobuf.Timestamp
+	27, // 6: enrich.v1.PauseProviderRequest.until:type_name -> google.protobuf.Timestamp
 	0,  // 7: enrich.v1.Switch.scope:type_name -> enrich.v1.SwitchScope
-	25, // 8: enrich.v1.Switch.since:type_name -> google.protobuf.Timestamp
+	27, // 8: enrich.v1.Switch.since:type_name -> google.protobuf.Timestamp
 	12, // 9: enrich.v1.ListSwitchesResponse.switches:type_name -> enrich.v1.Switch
 	0,  // 10: enrich.v1.SetSwitchRequest.scope:type_name -> enrich.v1.SwitchScope
-	21, // 11: enrich.v1.ForgetSubjectResponse.dropped:type_name -> enrich.v1.Dropped
-	25, // 12: enrich.v1.EraseSubjectResponse.erase_time:type_name -> google.protobuf.Timestamp
-	21, // 13: enrich.v1.EraseSubjectResponse.dropped:type_name -> enrich.v1.Dropped
+	23, // 11: enrich.v1.ForgetSubjectResponse.dropped:type_name -> enrich.v1.Dropped
+	27, // 12: enrich.v1.EraseSubjectResponse.erase_time:type_name -> google.protobuf.Timestamp
+	23, // 13: enrich.v1.EraseSubjectResponse.dropped:type_name -> enrich.v1.Dropped
 	1,  // 14: enrich.v1.AdminService.ListProviders:input_type -> enrich.v1.ListProvidersRequest
 	6,  // 15: enrich.v1.AdminService.PauseProvider:input_type -> enrich.v1.PauseProviderRequest
 	8,  // 16: enrich.v1.AdminService.ResumeProvider:input_type -> enrich.v1.ResumeProviderRequest
@@ -1542,18 +1690,20 @@ var file_enrich_v1_admin_proto_depIdxs = []int32{
 	15, // 19: enrich.v1.AdminService.SetSwitch:input_type -> enrich.v1.SetSwitchRequest
 	17, // 20: enrich.v1.AdminService.ForgetSubject:input_type -> enrich.v1.ForgetSubjectRequest
 	19, // 21: enrich.v1.AdminService.EraseSubject:input_type -> enrich.v1.EraseSubjectRequest
-	22, // 22: enrich.v1.AdminService.ReloadConfig:input_type -> enrich.v1.ReloadConfigRequest
-	2,  // 23: enrich.v1.AdminService.ListProviders:output_type -> enrich.v1.ListProvidersResponse
-	7,  // 24: enrich.v1.AdminService.PauseProvider:output_type -> enrich.v1.PauseProviderResponse
-	9,  // 25: enrich.v1.AdminService.ResumeProvider:output_type -> enrich.v1.ResumeProviderResponse
-	11, // 26: enrich.v1.AdminService.ForgetProvider:output_type -> enrich.v1.ForgetProviderResponse
-	14, // 27: enrich.v1.AdminService.ListSwitches:output_type -> enrich.v1.ListSwitchesResponse
-	16, // 28: enrich.v1.AdminService.SetSwitch:output_type -> enrich.v1.SetSwitchResponse
-	18, // 29: enrich.v1.AdminService.ForgetSubject:output_type -> enrich.v1.ForgetSubjectResponse
-	20, // 30: enrich.v1.AdminService.EraseSubject:output_type -> enrich.v1.EraseSubjectResponse
-	23, // 31: enrich.v1.AdminService.ReloadConfig:output_type -> enrich.v1.ReloadConfigResponse
-	23, // [23:32] is the sub-list for method output_type
-	14, // [14:23] is the sub-list for method input_type
+	21, // 22: enrich.v1.AdminService.LiftSuppression:input_type -> enrich.v1.LiftSuppressionRequest
+	24, // 23: enrich.v1.AdminService.ReloadConfig:input_type -> enrich.v1.ReloadConfigRequest
+	2,  // 24: enrich.v1.AdminService.ListProviders:output_type -> enrich.v1.ListProvidersResponse
+	7,  // 25: enrich.v1.AdminService.PauseProvider:output_type -> enrich.v1.PauseProviderResponse
+	9,  // 26: enrich.v1.AdminService.ResumeProvider:output_type -> enrich.v1.ResumeProviderResponse
+	11, // 27: enrich.v1.AdminService.ForgetProvider:output_type -> enrich.v1.ForgetProviderResponse
+	14, // 28: enrich.v1.AdminService.ListSwitches:output_type -> enrich.v1.ListSwitchesResponse
+	16, // 29: enrich.v1.AdminService.SetSwitch:output_type -> enrich.v1.SetSwitchResponse
+	18, // 30: enrich.v1.AdminService.ForgetSubject:output_type -> enrich.v1.ForgetSubjectResponse
+	20, // 31: enrich.v1.AdminService.EraseSubject:output_type -> enrich.v1.EraseSubjectResponse
+	22, // 32: enrich.v1.AdminService.LiftSuppression:output_type -> enrich.v1.LiftSuppressionResponse
+	25, // 33: enrich.v1.AdminService.ReloadConfig:output_type -> enrich.v1.ReloadConfigResponse
+	24, // [24:34] is the sub-list for method output_type
+	14, // [14:24] is the sub-list for method input_type
 	14, // [14:14] is the sub-list for extension type_name
 	14, // [14:14] is the sub-list for extension extendee
 	0,  // [0:14] is the sub-list for field type_name
@@ -1572,13 +1722,17 @@ func file_enrich_v1_admin_proto_init() {
 		(*EraseSubjectRequest_Email)(nil),
 		(*EraseSubjectRequest_Domain)(nil),
 	}
+	file_enrich_v1_admin_proto_msgTypes[20].OneofWrappers = []any{
+		(*LiftSuppressionRequest_Email)(nil),
+		(*LiftSuppressionRequest_Domain)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_enrich_v1_admin_proto_rawDesc), len(file_enrich_v1_admin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -293,6 +293,33 @@ func local_request_AdminService_EraseSubject_0(ctx context.Context, marshaler ru
 	return msg, metadata, err
 }
 
+func request_AdminService_LiftSuppression_0(ctx context.Context, marshaler runtime.Marshaler, client AdminServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq LiftSuppressionRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.LiftSuppression(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_AdminService_LiftSuppression_0(ctx context.Context, marshaler runtime.Marshaler, server AdminServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq LiftSuppressionRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.LiftSuppression(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_AdminService_ReloadConfig_0(ctx context.Context, marshaler runtime.Marshaler, client AdminServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq ReloadConfigRequest
@@ -485,6 +512,26 @@ func RegisterAdminServiceHandlerServer(ctx context.Context, mux *runtime.ServeMu
 			return
 		}
 		forward_AdminService_EraseSubject_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_AdminService_LiftSuppression_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/enrich.v1.AdminService/LiftSuppression", runtime.WithHTTPPathPattern("/v1/subjects:lift"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_AdminService_LiftSuppression_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_AdminService_LiftSuppression_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_AdminService_ReloadConfig_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -682,6 +729,23 @@ func RegisterAdminServiceHandlerClient(ctx context.Context, mux *runtime.ServeMu
 		}
 		forward_AdminService_EraseSubject_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_AdminService_LiftSuppression_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/enrich.v1.AdminService/LiftSuppression", runtime.WithHTTPPathPattern("/v1/subjects:lift"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_AdminService_LiftSuppression_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_AdminService_LiftSuppression_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_AdminService_ReloadConfig_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -703,25 +767,27 @@ func RegisterAdminServiceHandlerClient(ctx context.Context, mux *runtime.ServeMu
 }
 
 var (
-	pattern_AdminService_ListProviders_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "providers"}, ""))
-	pattern_AdminService_PauseProvider_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "providers", "provider"}, "pause"))
-	pattern_AdminService_ResumeProvider_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "providers", "provider"}, "resume"))
-	pattern_AdminService_ForgetProvider_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "providers", "provider"}, "forget"))
-	pattern_AdminService_ListSwitches_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "switches"}, ""))
-	pattern_AdminService_SetSwitch_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "switches"}, ""))
-	pattern_AdminService_ForgetSubject_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "subjects"}, "forget"))
-	pattern_AdminService_EraseSubject_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "subjects"}, "erase"))
-	pattern_AdminService_ReloadConfig_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "config"}, "reload"))
+	pattern_AdminService_ListProviders_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "providers"}, ""))
+	pattern_AdminService_PauseProvider_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "providers", "provider"}, "pause"))
+	pattern_AdminService_ResumeProvider_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "providers", "provider"}, "resume"))
+	pattern_AdminService_ForgetProvider_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "providers", "provider"}, "forget"))
+	pattern_AdminService_ListSwitches_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "switches"}, ""))
+	pattern_AdminService_SetSwitch_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "switches"}, ""))
+	pattern_AdminService_ForgetSubject_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "subjects"}, "forget"))
+	pattern_AdminService_EraseSubject_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "subjects"}, "erase"))
+	pattern_AdminService_LiftSuppression_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "subjects"}, "lift"))
+	pattern_AdminService_ReloadConfig_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "config"}, "reload"))
 )
 
 var (
-	forward_AdminService_ListProviders_0  = runtime.ForwardResponseMessage
-	forward_AdminService_PauseProvider_0  = runtime.ForwardResponseMessage
-	forward_AdminService_ResumeProvider_0 = runtime.ForwardResponseMessage
-	forward_AdminService_ForgetProvider_0 = runtime.ForwardResponseMessage
-	forward_AdminService_ListSwitches_0   = runtime.ForwardResponseMessage
-	forward_AdminService_SetSwitch_0      = runtime.ForwardResponseMessage
-	forward_AdminService_ForgetSubject_0  = runtime.ForwardResponseMessage
-	forward_AdminService_EraseSubject_0   = runtime.ForwardResponseMessage
-	forward_AdminService_ReloadConfig_0   = runtime.ForwardResponseMessage
+	forward_AdminService_ListProviders_0   = runtime.ForwardResponseMessage
+	forward_AdminService_PauseProvider_0   = runtime.ForwardResponseMessage
+	forward_AdminService_ResumeProvider_0  = runtime.ForwardResponseMessage
+	forward_AdminService_ForgetProvider_0  = runtime.ForwardResponseMessage
+	forward_AdminService_ListSwitches_0    = runtime.ForwardResponseMessage
+	forward_AdminService_SetSwitch_0       = runtime.ForwardResponseMessage
+	forward_AdminService_ForgetSubject_0   = runtime.ForwardResponseMessage
+	forward_AdminService_EraseSubject_0    = runtime.ForwardResponseMessage
+	forward_AdminService_LiftSuppression_0 = runtime.ForwardResponseMessage
+	forward_AdminService_ReloadConfig_0    = runtime.ForwardResponseMessage
 )

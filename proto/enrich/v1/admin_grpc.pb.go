@@ -19,15 +19,16 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AdminService_ListProviders_FullMethodName  = "/enrich.v1.AdminService/ListProviders"
-	AdminService_PauseProvider_FullMethodName  = "/enrich.v1.AdminService/PauseProvider"
-	AdminService_ResumeProvider_FullMethodName = "/enrich.v1.AdminService/ResumeProvider"
-	AdminService_ForgetProvider_FullMethodName = "/enrich.v1.AdminService/ForgetProvider"
-	AdminService_ListSwitches_FullMethodName   = "/enrich.v1.AdminService/ListSwitches"
-	AdminService_SetSwitch_FullMethodName      = "/enrich.v1.AdminService/SetSwitch"
-	AdminService_ForgetSubject_FullMethodName  = "/enrich.v1.AdminService/ForgetSubject"
-	AdminService_EraseSubject_FullMethodName   = "/enrich.v1.AdminService/EraseSubject"
-	AdminService_ReloadConfig_FullMethodName   = "/enrich.v1.AdminService/ReloadConfig"
+	AdminService_ListProviders_FullMethodName   = "/enrich.v1.AdminService/ListProviders"
+	AdminService_PauseProvider_FullMethodName   = "/enrich.v1.AdminService/PauseProvider"
+	AdminService_ResumeProvider_FullMethodName  = "/enrich.v1.AdminService/ResumeProvider"
+	AdminService_ForgetProvider_FullMethodName  = "/enrich.v1.AdminService/ForgetProvider"
+	AdminService_ListSwitches_FullMethodName    = "/enrich.v1.AdminService/ListSwitches"
+	AdminService_SetSwitch_FullMethodName       = "/enrich.v1.AdminService/SetSwitch"
+	AdminService_ForgetSubject_FullMethodName   = "/enrich.v1.AdminService/ForgetSubject"
+	AdminService_EraseSubject_FullMethodName    = "/enrich.v1.AdminService/EraseSubject"
+	AdminService_LiftSuppression_FullMethodName = "/enrich.v1.AdminService/LiftSuppression"
+	AdminService_ReloadConfig_FullMethodName    = "/enrich.v1.AdminService/ReloadConfig"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -61,6 +62,12 @@ type AdminServiceClient interface {
 	// not looked up again. Unavailable when a place could not be reached: send it
 	// again. Erasing twice is harmless.
 	EraseSubject(ctx context.Context, in *EraseSubjectRequest, opts ...grpc.CallOption) (*EraseSubjectResponse, error)
+	// Takes one subject off the suppression list, as after a new consent: it may be
+	// looked up again. What was erased stays erased. Of an address whose aliases
+	// are one mailbox this goes for the address as named and for the mailbox; an
+	// alias that was itself suppressed stays so. Unavailable when a copy of the
+	// list could not be told: send it again. Lifting twice is harmless.
+	LiftSuppression(ctx context.Context, in *LiftSuppressionRequest, opts ...grpc.CallOption) (*LiftSuppressionResponse, error)
 	// Reads the configuration again and obeys it whole or, where it is wrong, not
 	// at all (FailedPrecondition; the reasons are in the log).
 	ReloadConfig(ctx context.Context, in *ReloadConfigRequest, opts ...grpc.CallOption) (*ReloadConfigResponse, error)
@@ -154,6 +161,16 @@ func (c *adminServiceClient) EraseSubject(ctx context.Context, in *EraseSubjectR
 	return out, nil
 }
 
+func (c *adminServiceClient) LiftSuppression(ctx context.Context, in *LiftSuppressionRequest, opts ...grpc.CallOption) (*LiftSuppressionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LiftSuppressionResponse)
+	err := c.cc.Invoke(ctx, AdminService_LiftSuppression_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminServiceClient) ReloadConfig(ctx context.Context, in *ReloadConfigRequest, opts ...grpc.CallOption) (*ReloadConfigResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReloadConfigResponse)
@@ -195,6 +212,12 @@ type AdminServiceServer interface {
 	// not looked up again. Unavailable when a place could not be reached: send it
 	// again. Erasing twice is harmless.
 	EraseSubject(context.Context, *EraseSubjectRequest) (*EraseSubjectResponse, error)
+	// Takes one subject off the suppression list, as after a new consent: it may be
+	// looked up again. What was erased stays erased. Of an address whose aliases
+	// are one mailbox this goes for the address as named and for the mailbox; an
+	// alias that was itself suppressed stays so. Unavailable when a copy of the
+	// list could not be told: send it again. Lifting twice is harmless.
+	LiftSuppression(context.Context, *LiftSuppressionRequest) (*LiftSuppressionResponse, error)
 	// Reads the configuration again and obeys it whole or, where it is wrong, not
 	// at all (FailedPrecondition; the reasons are in the log).
 	ReloadConfig(context.Context, *ReloadConfigRequest) (*ReloadConfigResponse, error)
@@ -231,6 +254,9 @@ func (UnimplementedAdminServiceServer) ForgetSubject(context.Context, *ForgetSub
 }
 func (UnimplementedAdminServiceServer) EraseSubject(context.Context, *EraseSubjectRequest) (*EraseSubjectResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EraseSubject not implemented")
+}
+func (UnimplementedAdminServiceServer) LiftSuppression(context.Context, *LiftSuppressionRequest) (*LiftSuppressionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method LiftSuppression not implemented")
 }
 func (UnimplementedAdminServiceServer) ReloadConfig(context.Context, *ReloadConfigRequest) (*ReloadConfigResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReloadConfig not implemented")
@@ -400,6 +426,24 @@ func _AdminService_EraseSubject_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_LiftSuppression_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LiftSuppressionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).LiftSuppression(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_LiftSuppression_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).LiftSuppression(ctx, req.(*LiftSuppressionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdminService_ReloadConfig_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ReloadConfigRequest)
 	if err := dec(in); err != nil {
@@ -456,6 +500,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "EraseSubject",
 			Handler:    _AdminService_EraseSubject_Handler,
+		},
+		{
+			MethodName: "LiftSuppression",
+			Handler:    _AdminService_LiftSuppression_Handler,
 		},
 		{
 			MethodName: "ReloadConfig",
