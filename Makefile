@@ -53,7 +53,7 @@ audit: ## Look for known vulnerabilities (asks the Go vulnerability database) an
 setup: ## Install redis-server, protoc, promtool, PostgreSQL and gcc where they are missing (Debian, as root).
 	@missing=""; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
-	command -v protoc >/dev/null || missing="$$missing protobuf-compiler"; \
+	protoc -o /dev/null google/protobuf/timestamp.proto 2>/dev/null || missing="$$missing protobuf-compiler libprotobuf-dev"; \
 	command -v promtool >/dev/null || missing="$$missing prometheus"; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing="$$missing postgresql"; \
 	command -v gcc >/dev/null || missing="$$missing gcc libc6-dev"; \

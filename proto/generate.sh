@@ -1,7 +1,7 @@
 #!/bin/sh
 # Rebuilds the code generated from the contract: Go messages and services, the
-# REST gateway and the OpenAPI document. Needs protoc (Debian package
-# protobuf-compiler); the plugins are pinned in proto/tools.mod.
+# REST gateway and the OpenAPI document. Needs protoc (Debian packages
+# protobuf-compiler and libprotobuf-dev); the plugins are pinned in proto/tools.mod.
 # usage: proto/generate.sh [output folder, default: proto]
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,7 +9,7 @@ out=${1:-proto}
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
 
-command -v protoc >/dev/null || { echo "protoc is missing: apt-get install protobuf-compiler" >&2; exit 1; }
+protoc -o /dev/null google/protobuf/timestamp.proto || { echo "protoc or its types are missing: apt-get install protobuf-compiler libprotobuf-dev" >&2; exit 1; }
 export GOFLAGS="${GOFLAGS:-} -modfile=proto/tools.mod"
 for tool in google.golang.org/protobuf/cmd/protoc-gen-go \
 	google.golang.org/grpc/cmd/protoc-gen-go-grpc \

@@ -2,7 +2,8 @@
 # Generates the Python code of the contract.
 # usage: generate.sh [output folder, default: that of this script]
 # Needs protoc 3.15 or newer with its plugin for Python (Debian packages
-# protobuf-compiler and protobuf-compiler-grpc), and Go for the contract's imports.
+# protobuf-compiler, protobuf-compiler-grpc and libprotobuf-dev), and Go for the
+# contract's imports.
 set -eu
 cd "$(dirname "$0")/../../proto"
 out=${1:-../examples/python}
