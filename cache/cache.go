@@ -50,10 +50,12 @@ type Cache struct {
 var _ enrich.Recall = (*Cache)(nil)
 
 // What is kept in memory, in parts of the configured bytes. The process and its
-// garbage need the rest.
+// garbage need the rest: of the default 128 MiB a full cache leaves 33 MiB between
+// two collections. With .56 kept these were 13, and collecting them took 16 % of an
+// import's time instead of 9.
 const (
-	keptShare      = 0.56 // of which
-	renderingShare = 0.22 // at most, and
+	keptShare      = 0.45 // of which
+	renderingShare = 0.18 // at most, and
 	decodedShare   = 0.03
 )
 

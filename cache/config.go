@@ -10,7 +10,7 @@ import (
 // Config says what is kept and where. The zero Config keeps records in memory
 // alone.
 type Config struct {
-	// MemoryBytes bounds what the cache takes in the process: 56 % of it are
+	// MemoryBytes bounds what the cache takes in the process: 45 % of it are
 	// records and answers, the rest is for garbage that has yet to be collected.
 	// Less costs Redis trips, or vendor calls where there is no Redis. Default
 	// 128 MiB; negative: nothing is kept in memory.
