@@ -32,6 +32,7 @@ type memory struct {
 	parted struct {
 		sync.Mutex
 		entries []*entry
+		taking  sync.Mutex // held while some are taken out
 	}
 	parting chan struct{} // some have parted
 	stop    chan struct{}
@@ -63,9 +64,11 @@ const (
 	// sketchShare is the part of the bytes that ristretto takes to remember how often
 	// what was asked for, and for the room in its maps.
 	sketchShare = 16
-	// growthShare is the part of the bytes by which entries that grow may go beyond the rest:
-	// ristretto makes room only for new ones.
+	// growthShare is the part of the bytes by which memory may go beyond the rest, and
+	// mostLeaving how many entries leave at once when it does: ristretto makes room
+	// only for new entries, not for those that grow nor for answers.
 	growthShare = 32
+	mostLeaving = 4
 	// toldHits is one in how many hits ristretto is told of, because telling it costs as much as
 	// the rest of a hit. Fewer than all cost .2 to .9 points of 80 % hits of a Zipf workload.
 	toldHits = 8
@@ -117,6 +120,7 @@ func (m *memory) recall(_ context.Context, t tag) *entry {
 }
 
 func (m *memory) remember(_ context.Context, e *entry) *entry {
+	defer m.makeRoom()
 	s := m.stripe(e.tag)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,13 +152,33 @@ func (m *memory) put(s *stripe, e *entry) {
 		m.dropped.Add(1)
 		delete(s.items, e.tag)
 	}
-	if -m.cache.RemainingCost() > m.cache.MaxCost()/growthShare {
-		m.drop(s, e.tag)
-	}
 }
 
 // leave leaves so many of memory's bytes to others.
-func (m *memory) leave(bytes int64) { m.cache.UpdateMaxCost(m.most - bytes) }
+func (m *memory) leave(bytes int64) {
+	m.cache.UpdateMaxCost(m.most - bytes)
+	m.makeRoom()
+}
+
+// makeRoom has entries leave, whichever they are, while memory has too many.
+func (m *memory) makeRoom() {
+	for range mostLeaving {
+		if -m.cache.RemainingCost() <= m.most/growthShare {
+			return
+		}
+		m.dropAny(&m.stripes[rand.IntN(len(m.stripes))])
+	}
+}
+
+// dropAny removes an entry of the stripe, if there is one.
+func (m *memory) dropAny(s *stripe) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for t := range s.items {
+		m.drop(s, t)
+		return
+	}
+}
 
 // drop removes the subject's entry. The caller holds the stripe's lock.
 func (m *memory) drop(s *stripe, t tag) {

@@ -146,6 +146,7 @@ func (r *renderings) eraseWhatTells() {
 		r.erased, r.leaving = map[uint64]struct{}{}, r.erased
 		leaving := r.leaving
 		r.mu.Unlock()
+		r.cache.Wait() // what was about to be kept is found too
 		var telling []uint64
 		r.each(func(k *kept) (stop bool) {
 			if k.tellsOf(leaving) {

@@ -167,40 +167,83 @@ func TestErasuresLeaveOtherRenderings(t *testing.T) {
 	eventually(t, func() bool { return !c.renderings.pending.Load() })
 }
 
-// TestEntriesMakeWayForAnswers fills memory with entries, then with answers, and
-// then has all that tells of them leave.
+// TestEntriesMakeWayForAnswers fills memory with entries and asks for those alone
+// until it is full of answers too. What is refreshed then is kept.
 func TestEntriesMakeWayForAnswers(t *testing.T) {
-	const bytes = 2 << 20
+	const bytes = 4 << 20
 	c := startCache(t, Config{MemoryBytes: bytes})
 	m := c.memory.(*memory)
-	remember := func(i int) email.Key {
-		key := keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i))
-		c.Remember(t.Context(), key, wideRecord(now()), time.Now().Add(time.Hour))
-		return key
-	}
-	for i := range 2500 {
-		remember(i)
+	for i := range 4000 {
+		c.Remember(t.Context(), keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i)), wideRecord(now()), time.Now().Add(time.Hour))
 	}
 	settle(m)
 	alone := c.Stats().MemoryBytes
 	if most := part(bytes, keptShare-decodedShare); alone > most || alone < most*8/10 {
 		t.Errorf("entries alone hold %d bytes of %d", alone, most)
 	}
-	for i := range 500 {
-		key := remember(10_000 + i)
-		glance := enrich.Glance{Terms: c.Terms(), Person: c.RecallAll(t.Context(), []email.Key{key})[0].Seen}
-		c.KeepRendering(t.Context(), glance, enrich.Fingerprint{uint64(i), 1}, enrich.Rendering{Sent: make([]byte, 2700)}, enrich.About{key}, time.Now().Add(time.Hour))
+	var held []email.Key
+	for i := range 4000 {
+		if key := keyOf(t, fmt.Sprintf("ada.%d@orchard.example.com", i)); c.RecallAll(t.Context(), []email.Key{key})[0].Tier == enrich.MemoryTier {
+			held = append(held, key)
+		}
 	}
-	c.renderings.cache.Wait()
-	for i := range 500 { // ristretto makes room as new ones come
-		remember(20_000 + i)
+	for range 3 {
+		for i, key := range held {
+			seen := c.RecallAll(t.Context(), []email.Key{key})[0].Seen
+			if seen != nil {
+				c.KeepRendering(t.Context(), enrich.Glance{Terms: c.Terms(), Person: seen}, enrich.Fingerprint{uint64(i), 1}, enrich.Rendering{Sent: make([]byte, 2700)}, enrich.About{key}, time.Now().Add(time.Hour))
+			}
+		}
+		c.renderings.cache.Wait()
+		settle(m)
 	}
-	settle(m)
 	answers, most := c.renderings.bytes(), part(bytes, renderingShare)
 	if answers > most || answers < most*8/10 {
 		t.Errorf("answers hold %d bytes of %d", answers, most)
 	}
-	if both := c.Stats().MemoryBytes; both > part(bytes, keptShare) {
-		t.Errorf("both hold %d bytes of %d", both, part(bytes, keptShare))
+	if both, most := c.Stats().MemoryBytes, part(bytes, keptShare)+m.most/growthShare; both > most {
+		t.Errorf("both hold %d bytes of %d", both, most)
+	}
+	var lost int
+	for _, key := range held[:200] {
+		c.Remember(t.Context(), key, enrich.NewRecord(titleBy("gamma", now())), time.Now().Add(2*time.Hour))
+		if c.RecallAll(t.Context(), []email.Key{key})[0].Tier != enrich.MemoryTier {
+			lost++
+		}
+	}
+	if lost > 2 { // one that leaves to make room may be the newest
+		t.Errorf("%d of 200 refreshed subjects are lost", lost)
+	}
+}
+
+// TestAnswersAreErasedThatWaitToBeKept behind those about others.
+func TestAnswersAreErasedThatWaitToBeKept(t *testing.T) {
+	const people, before = 20, 300
+	c := startCache(t, Config{MemoryBytes: 64 << 20})
+	remember := func(name string) (email.Key, enrich.Glance) {
+		key := keyOf(t, name+"@orchard.example.com")
+		c.Remember(t.Context(), key, enrich.NewRecord(titleBy("alpha", now())), time.Now().Add(time.Hour))
+		return key, enrich.Glance{Terms: c.Terms(), Person: c.RecallAll(t.Context(), []email.Key{key})[0].Seen}
+	}
+	keep := func(key email.Key, glance enrich.Glance, question enrich.Fingerprint) {
+		c.KeepRendering(t.Context(), glance, question, enrich.Rendering{Sent: []byte("an answer")}, enrich.About{key}, time.Now().Add(time.Hour))
+	}
+	bob, seen := remember("bob")
+	for i := range uint64(people) {
+		ada, seenOfAda := remember(fmt.Sprintf("ada.%d", i))
+		for j := range uint64(before) {
+			keep(bob, seen, enrich.Fingerprint{people + i*before + j, 1})
+		}
+		keep(ada, seenOfAda, enrich.Fingerprint{i, 7})
+		if err := c.Forget(t.Context(), ada); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, func() bool { return !c.renderings.pending.Load() })
+	c.renderings.cache.Wait()
+	for i := range uint64(people) {
+		if k, found := c.renderings.cache.Get(i); found && k.question[1] == 7 {
+			t.Errorf("the answer about erased person %d is kept", i)
+		}
 	}
 }

@@ -31,6 +31,8 @@ func (m *memory) housekeep() {
 // takeOut removes the entries that ristretto keeps no more, and gives it again
 // those in whose place it kept what they replaced.
 func (m *memory) takeOut() {
+	m.parted.taking.Lock()
+	defer m.parted.taking.Unlock()
 	m.parted.Lock()
 	entries := m.parted.entries
 	m.parted.entries = nil
