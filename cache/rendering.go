@@ -89,7 +89,7 @@ func newRenderings(bytes int64) (*renderings, error) {
 
 // cost is what the rendering takes of memory, the allocator's rounding included.
 func (k *kept) cost() int64 {
-	cost := int64(len(k.Sent)*9/8 + keptOverhead)
+	cost := int64(k.Size()*9/8 + keptOverhead)
 	if k.Audit != nil {
 		cost += auditOverhead
 	}

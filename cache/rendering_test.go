@@ -247,3 +247,49 @@ func TestAnswersAreErasedThatWaitToBeKept(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersThatAreBeingErasedAreNotTold, be the subject only named in them, nor
+// kept: neither before a search for them has begun nor while it goes on.
+func TestAnswersThatAreBeingErasedAreNotTold(t *testing.T) {
+	c := startCache(t, Config{MemoryBytes: 8 << 20})
+	ada, bob := keyOf(t, "ada@orchard.example.com"), keyOf(t, "bob@orchard.example.com")
+	c.Remember(t.Context(), bob, enrich.NewRecord(titleBy("alpha", now())), time.Now().Add(time.Hour))
+	until := time.Now().Add(time.Hour)
+	before := enrich.Fingerprint{1, 1}
+	rendered(t, c, before, until, enrich.About{bob, ada})
+	told := func(question enrich.Fingerprint) bool {
+		_, _, told := c.Rendering(question)
+		return told
+	}
+	if !told(before) {
+		t.Fatal("the answer is not told before")
+	}
+	words := map[uint64]struct{}{word(c.tagger.tag(ada)): {}}
+	for name, erasing := range map[string]*map[uint64]struct{}{"waits": &c.renderings.erased, "goes on": &c.renderings.leaving} {
+		usual := *erasing
+		c.renderings.mu.Lock()
+		*erasing = words
+		c.renderings.pending.Store(true)
+		c.renderings.mu.Unlock()
+		if told(before) {
+			t.Errorf("the search %s: the answer is told", name)
+		}
+		rendered(t, c, enrich.Fingerprint{2, 2}, until, enrich.About{bob, ada})
+		c.renderings.mu.Lock()
+		*erasing = usual
+		c.renderings.pending.Store(false)
+		c.renderings.mu.Unlock()
+		if told(enrich.Fingerprint{2, 2}) {
+			t.Errorf("the search %s: an answer is kept", name)
+		}
+	}
+}
+
+// TestRenderingsCostWhatTheyTake.
+func TestRenderingsCostWhatTheyTake(t *testing.T) {
+	plain := &kept{Rendering: enrich.Rendering{Sent: make([]byte, 800)}}
+	audited := &kept{Rendering: enrich.Rendering{Sent: make([]byte, 800), Audit: &enrich.AuditEntry{}}}
+	if plain.cost() != 900+keptOverhead || audited.cost() != plain.cost()+auditOverhead {
+		t.Errorf("they cost %d and %d", plain.cost(), audited.cost())
+	}
+}

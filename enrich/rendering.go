@@ -55,6 +55,9 @@ type Rendering struct {
 	lengthEmail int
 }
 
+// Size is how many bytes it takes.
+func (r *Rendering) Size() int { return len(r.Sent) + len(r.asked) }
+
 // rendered is what a rendering was made of, beside the question and what memory
 // knew.
 type rendered struct {

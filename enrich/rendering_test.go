@@ -2,6 +2,7 @@ package enrich
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -42,14 +43,20 @@ func TestFingerprintsTellRightsApart(t *testing.T) {
 	}
 }
 
-// keeper counts the renderings that it is to keep.
+// keeper counts the renderings that it is to keep, and has none.
 type keeper struct {
 	Renderings
 	kept int
+	last Rendering
 }
 
-func (k *keeper) KeepRendering(context.Context, Glance, Fingerprint, Rendering, About, time.Time) {
+func (k *keeper) KeepRendering(_ context.Context, _ Glance, _ Fingerprint, rendering Rendering, _ About, _ time.Time) {
 	k.kept++
+	k.last = rendering
+}
+
+func (k *keeper) Rendering(Fingerprint) (Rendering, Glance, bool) {
+	return Rendering{}, Glance{}, false
 }
 
 // TestNothingIsKeptOfWhoIsSuppressed while the answer is made, be it only named
@@ -68,6 +75,45 @@ func TestNothingIsKeptOfWhoIsSuppressed(t *testing.T) {
 	recital.Keep(t.Context(), &answer, []byte("an answer"))
 	if keeper.kept != 1 {
 		t.Errorf("kept %d times, want once, before", keeper.kept)
+	}
+}
+
+// TestRenderingsAnswerTheirOwnQuestion alone, whatever the fingerprint says.
+func TestRenderingsAnswerTheirOwnQuestion(t *testing.T) {
+	service, keeper := &Service{}, &keeper{}
+	service.Renderings = keeper
+	recital := Recital{service: service, email: "ada@orchard.example.com"}
+	recital.Keep(t.Context(), &Answer{keepsake: &keepsake{}}, []byte("an answer"))
+	kept := keeper.last
+	for _, test := range []struct {
+		request Request
+		answers bool
+	}{
+		{Request{Email: "ada@orchard.example.com"}, true},
+		{Request{Email: "eve@orchard.example.com"}, false},
+		{Request{Email: "ada@orchard.example", Domain: ".com"}, false},
+		{Request{Domain: "ada@orchard.example.com"}, false},
+	} {
+		if kept.answers(&test.request) != test.answers {
+			t.Errorf("%q, %q: answered: %v", test.request.Email, test.request.Domain, !test.answers)
+		}
+	}
+	if string(kept.Sent) != "an answer" || kept.Size() != len("an answer")+len("ada@orchard.example.com") {
+		t.Errorf("it is %q and takes %d bytes", kept.Sent, kept.Size())
+	}
+}
+
+// TestNothingIsRecitedWhileSuppressionsAreUnknown.
+func TestNothingIsRecitedWhileSuppressionsAreUnknown(t *testing.T) {
+	suppressed := &list{}
+	service := &Service{Suppressions: suppressed, Renderings: &keeper{}, Config: Config{}.WithDefaults()}
+	request := Request{Email: "ada@orchard.example.com"}
+	if known := service.Recite(t.Context(), request, RenderedProto); known.service == nil {
+		t.Error("nothing can be kept of an answer")
+	}
+	suppressed.err = errors.New("not loaded")
+	if unknown := service.Recite(t.Context(), request, RenderedProto); unknown.Sent != nil || unknown.service != nil {
+		t.Errorf("recited: %+v", unknown)
 	}
 }
 
