@@ -47,9 +47,11 @@ const (
 	defaultJitter      = 0.1
 	defaultPoolSize    = 64
 
-	// minMemoryBytes is enough for the largest record twice over.
+	// minMemoryBytes is enough for the largest record beside answers.
 	minMemoryBytes = 2 << 20
-	minPepper      = 16
+	// mostMemoryBytes keeps a slip of the pen from taking all memory at the start.
+	mostMemoryBytes = 1 << 38
+	minPepper       = 16
 )
 
 // WithDefaults returns c with its zero fields set.
@@ -73,6 +75,9 @@ func (c Config) Validate() (problems []error) {
 	complain := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if c.MemoryBytes > 0 && c.MemoryBytes < minMemoryBytes {
 		complain("memory_bytes: %d is too little: at least %d, or negative for none", c.MemoryBytes, minMemoryBytes)
+	}
+	if c.MemoryBytes > mostMemoryBytes {
+		complain("memory_bytes: %d is too much: at most %d", c.MemoryBytes, int64(mostMemoryBytes))
 	}
 	if c.Jitter >= 1 {
 		complain("jitter: %g must be below 1", c.Jitter)

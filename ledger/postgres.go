@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -24,7 +25,9 @@ const applicationName = "enrichd"
 // postgresOf reads a connection string.
 func postgresOf(text string) (*pgx.ConnConfig, error) {
 	parsed, err := pgx.ParseConfig(text)
-	if err != nil { // the cause repeats the text, password and all
+	scheme, _, isURL := strings.Cut(text, "://")
+	foreign := isURL && !strings.Contains(scheme, "=") && scheme != "postgres" && scheme != "postgresql"
+	if err != nil || foreign || strings.TrimSpace(text) == "" { // the cause repeats the text, password and all
 		return nil, errors.New("postgresql: the connection string cannot be read, or a file that it names; it is like postgres://user:password@host:5432/database")
 	}
 	return parsed, nil
