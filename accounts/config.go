@@ -27,7 +27,7 @@ type Account struct {
 	// TLS listener has verified, was issued for. Default none.
 	Certificates []string `yaml:"certificates"`
 	// Admin is the right to call the operators' methods: to pause providers, to
-	// drop and to erase subjects. Default false.
+	// drop and to erase subjects, and to lift suppressions. Default false.
 	Admin bool `yaml:"admin"`
 	// Paused stops all calls to vendors for the account, at once; what is cached
 	// is answered on. Default false.

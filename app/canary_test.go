@@ -91,6 +91,7 @@ providers:
 		{"/v1/providers/" + lead(1) + ":pause", `{}`},
 		{"/v1/switches", `{"account":"` + lead(1) + `","off":true}`},
 		{"/v1/subjects:erase", `{"email":"` + canary + `@@acme.example"}`},
+		{"/v1/subjects:lift", `{"email":"` + canary + `@@acme.example"}`},
 	} {
 		if said := c.refused(refused.path, refused.body); strings.Contains(strings.ToLower(said), canary) {
 			t.Errorf("refusal %d holds it: %s", i, said)
@@ -123,6 +124,8 @@ providers:
 	if _, said := c.post("/v1/enrich", `{"email":"`+lead(2)+`","idempotencyKey":"`+lead(2)+`"}`); strings.Contains(said, `"person":`) || strings.Contains(said, "jobTitle") {
 		t.Errorf("she is erased, and told about: %s", said)
 	}
+	c.answers("/v1/subjects:lift", `{"email":"`+lead(2)+`"}`)
+	c.answers("/v1/subjects:erase", `{"email":"`+lead(2)+`"}`)
 
 	metrics := scrape(t, c.program.app)
 	for place, left := range map[string]string{"Redis": redisText(t, server.Addr), "metrics": metrics} {

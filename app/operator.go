@@ -180,6 +180,7 @@ func (o operator) Erase(ctx context.Context, named enrich.Named) (enrich.Erasure
 	if err != nil {
 		return enrich.Erasure{}, unreached(err)
 	}
+	o.log.WarnContext(ctx, "an operator erased a subject", "subject", proof.Subject, "complete", proof.Complete())
 	return proof.Erasure, nil
 }
 
@@ -193,6 +194,7 @@ func (o operator) Lift(ctx context.Context, named enrich.Named) (enrich.Lifted, 
 	if err != nil {
 		return enrich.Lifted{}, unreached(err)
 	}
+	o.log.WarnContext(ctx, "an operator lifted a suppression", "subject", done.Subject, "lifted", done.Was)
 	return done, nil
 }
 
@@ -229,7 +231,11 @@ func unreadable(field string, cause error) error {
 }
 
 // unreached is the error of what is done here and has yet to reach the other
-// replicas or a disk.
+// replicas or a disk. One that says itself what the caller can do is left as it is.
 func unreached(cause error) error {
+	var own *enrich.Error
+	if errors.As(cause, &own) {
+		return own
+	}
 	return &enrich.Error{Kind: enrich.Unavailable, Offset: -1, Message: "not everybody could be told; ask again", Cause: cause}
 }

@@ -87,6 +87,15 @@ func (c Config) Warnings() (warnings []string) {
 		warnings = append(warnings,
 			"privacy: the suppression list is in memory alone: a restart forgets it, and other replicas do not know it")
 	}
+	for _, part := range []struct {
+		name   string
+		shared bool
+	}{{"cache", c.Cache.Redis.Enabled()}, {"idempotency", c.Idempotency.Redis.Enabled()}} {
+		if c.Privacy.Redis.Enabled() && !part.shared {
+			warnings = append(warnings, fmt.Sprintf(
+				"privacy.redis without %s.redis: an erasure hides what other replicas have in memory, but cannot drop it", part.name))
+		}
+	}
 	if len(c.Providers.List) == 0 {
 		warnings = append(warnings, "providers: the list is empty, so nobody is asked and nothing is found")
 	}

@@ -1,10 +1,12 @@
 package privacy
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -103,19 +105,15 @@ type liftedLine struct {
 }
 
 // Lift takes a subject off the suppression list. The error is that of
-// [Suppressions.Remove].
+// [Suppressions.Remove]; the audit log has what holds in spite of it.
 func (e *Eraser) Lift(ctx context.Context, key email.Key) (enrich.Lifted, error) {
-	was, err := e.Suppressions.Suppressed(key)
-	if err != nil {
-		return enrich.Lifted{}, err
-	}
 	kept, err := e.Suppressions.Remove(ctx, key)
+	done := enrich.Lifted{Subject: e.Tags.Tag(key).String(), Was: kept.Changed, Everywhere: !kept.Pending}
+	if done.Was && e.Audit != nil {
+		e.Audit.put(liftedLine{At: time.Now().UTC().Round(time.Microsecond), Outcome: outcomeLifted, Subject: done.Subject})
+	}
 	if err != nil {
 		return enrich.Lifted{}, err
-	}
-	done := enrich.Lifted{Subject: e.Tags.Tag(key).String(), Was: was, Everywhere: !kept.Pending}
-	if was && e.Audit != nil {
-		e.Audit.put(liftedLine{At: time.Now().UTC().Round(time.Microsecond), Outcome: outcomeLifted, Subject: done.Subject})
 	}
 	return done, nil
 }
@@ -134,17 +132,33 @@ func (e *Eraser) ask(ctx context.Context, place Place, key email.Key) (dropped i
 }
 
 // ReadProof reads a line of the audit log; found is false where it is about no
-// erasure.
-func ReadProof(line []byte) (proof Proof, found bool) {
+// erasure. The error says that the line is not as the audit log writes it.
+func ReadProof(line []byte) (proof Proof, found bool, err error) {
+	line = bytes.TrimSpace(line)
+	var any struct {
+		At      time.Time `json:"at"`
+		Outcome string    `json:"outcome"`
+	}
+	switch err := json.Unmarshal(line, &any); {
+	case err != nil || any.At.IsZero() || any.Outcome == "":
+		return Proof{}, false, errNoLine
+	case any.Outcome != outcomeErasure:
+		return Proof{}, false, nil
+	}
 	var read erasureLine
-	if json.Unmarshal(line, &read) != nil || read.Outcome != outcomeErasure {
-		return Proof{}, false
+	if json.Unmarshal(line, &read) != nil {
+		return Proof{}, false, errNoLine
+	}
+	if as, err := json.Marshal(read); err != nil || !bytes.Equal(as, line) {
+		return Proof{}, false, errNoLine // something was added that no seal covers
 	}
 	return Proof{
 		Erasure: enrich.Erasure{Subject: read.Subject, At: read.At, Dropped: read.Dropped, Suppressed: read.Suppressed},
 		Seal:    read.Seal,
-	}, true
+	}, true, nil
 }
+
+var errNoLine = errors.New("the line is not as the audit log writes it")
 
 // Verify tells whether a proof was made under the pepper and not changed.
 func (t *Tagger) Verify(proof Proof) bool {

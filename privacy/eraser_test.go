@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/enrichd/enrichd/cache/redistest"
 	"github.com/enrichd/enrichd/email"
 	"github.com/enrichd/enrichd/enrich"
 )
@@ -92,5 +93,37 @@ func TestNothingIsDroppedUnsuppressed(t *testing.T) {
 	}}
 	if _, err := eraser.Erase(t.Context(), keyOf(t, "ada@orchard.example")); !errors.Is(err, errFull) {
 		t.Errorf("it ends with %v", err)
+	}
+}
+
+// TestLiftsThatHoldAreInTheLog, though they could be kept nowhere.
+func TestLiftsThatHoldAreInTheLog(t *testing.T) {
+	server := redistest.Start(t)
+	config := Config{Pepper: pepper, Redis: redisOf(server), Audit: AuditConfig{File: filepath.Join(t.TempDir(), "audit.jsonl")}}
+	list := startList(t, config)
+	ada := keyOf(t, "ada@orchard.example")
+	add(t, list, ada)
+	audit := startAudit(t, config)
+	eraser := &Eraser{Tags: NewTagger(pepper), Suppressions: list, Audit: audit, Log: silent()}
+	server.Kill()
+	for range 2 {
+		if done, err := eraser.Lift(t.Context(), ada); !errors.Is(err, errNotKept) || done != (enrich.Lifted{}) || suppressed(t, list, ada) {
+			t.Errorf("lifted: %+v, %v", done, err)
+		}
+	}
+	audit.Close()
+	text, err := os.ReadFile(config.Audit.File)
+	if err != nil || strings.Count(string(text), `"outcome":"suppression_lifted"`) != 1 {
+		t.Errorf("the audit log has %v\n%s", err, text)
+	}
+}
+
+// TestProofsOfThePastAreGood: the seal is over the words of an erasure in their
+// order, which therefore stay.
+func TestProofsOfThePastAreGood(t *testing.T) {
+	const line = `{"at":"2026-11-30T12:00:00.00025Z","outcome":"erasure","subject":"h1:5d0f2c8e7b9a43d1a6c4e2f8b0937d15","suppressed":true,"dropped":[{"Place":"cache","Entries":2,"Done":true},{"Place":"idempotency","Entries":-1,"Done":false}],"seal":"a981f6b98db6a0446e87a0035235e94799566de0ad9b97e3a5dc82745b7a71eb"}`
+	proof, found, err := ReadProof([]byte(line))
+	if err != nil || !found || !NewTagger("a pepper of the year 2026").Verify(proof) {
+		t.Errorf("%+v, %v, %v", proof, found, err)
 	}
 }

@@ -17,6 +17,8 @@ type Kept struct {
 	// Pending: a configured copy could not be told yet. Other replicas may not
 	// know the change, or a restart may forget it.
 	Pending bool
+	// Changed: the list was not as wanted before.
+	Changed bool
 }
 
 // Add puts a subject on the list, once. The error says that there is no room, or
@@ -39,21 +41,24 @@ func (s *Suppressions) change(ctx context.Context, key email.Key, suppressed boo
 		return Kept{}, nil
 	}
 	exact, folded := s.tags.forms(key)
-	if err := s.note([]Tag{exact, folded}, suppressed); err != nil {
+	changed, err := s.note([]Tag{exact, folded}, suppressed)
+	if err != nil {
 		return Kept{}, err
 	}
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
 	s.settle(ctx)
 	kept := s.keptBy(exact, folded)
+	kept.Changed = changed
 	if kept.Pending && !kept.InFile && !kept.InRedis {
 		return kept, errNotKept
 	}
 	return kept, nil
 }
 
-// note changes the tags that are not yet as they should be.
-func (s *Suppressions) note(tags []Tag, suppressed bool) error {
+// note changes the tags that are not yet as they should be, and tells whether there
+// were any.
+func (s *Suppressions) note(tags []Tag, suppressed bool) (changed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if suppressed && len(s.stamps)+len(tags) > s.most {
@@ -64,7 +69,7 @@ func (s *Suppressions) note(tags []Tag, suppressed bool) error {
 			}
 		}
 		if len(s.stamps)+len(unknown) > s.most {
-			return errFull
+			return false, errFull
 		}
 	}
 	for _, tag := range tags {
@@ -78,11 +83,12 @@ func (s *Suppressions) note(tags []Tag, suppressed bool) error {
 			next = -next
 		}
 		s.set(change{tag, next})
+		changed = true
 		for _, owed := range s.owed {
 			owed[tag] = struct{}{}
 		}
 	}
-	return nil
+	return changed, nil
 }
 
 func (s *Suppressions) keptBy(tags ...Tag) (kept Kept) {

@@ -44,7 +44,7 @@ type Suppressions struct {
 	loaded bool
 	stamps map[Tag]stamp
 	listed int // how many of stamps are suppressed
-	// edition counts what was suppressed, again or not.
+	// edition counts what was put on the list.
 	edition uint64
 	// owed are the tags whose last change a copy has yet to be told.
 	owed map[string]map[Tag]struct{}

@@ -25,7 +25,7 @@ func TestInMemory(t *testing.T) {
 	if suppressed(t, list, ada) || suppressed(t, list, email.Key{}) {
 		t.Error("somebody is on an empty list")
 	}
-	if kept := add(t, list, ada); kept != (Kept{}) {
+	if kept := add(t, list, ada); kept != (Kept{Changed: true}) {
 		t.Errorf("kept in %+v, want in memory alone", kept)
 	}
 	add(t, list, ada)
@@ -126,7 +126,7 @@ func TestAFileKeepsTheList(t *testing.T) {
 	config := Config{Suppression: SuppressionConfig{File: file}}
 	ada, bob, cy := keyOf(t, "ada@orchard.example"), keyOf(t, "bob@orchard.example"), keyOf(t, "cy@orchard.example")
 	first := startList(t, config)
-	if kept := add(t, first, ada); kept != (Kept{InFile: true}) {
+	if kept := add(t, first, ada); kept != (Kept{InFile: true, Changed: true}) {
 		t.Errorf("kept in %+v", kept)
 	}
 	add(t, first, bob)
@@ -224,7 +224,7 @@ func TestADiskThatFails(t *testing.T) {
 	}
 	list.file.file = readable
 	kept, err := list.Add(t.Context(), ada)
-	if !errors.Is(err, errNotKept) || kept != (Kept{Pending: true}) || enrich.AsError(err).Kind != enrich.Unavailable {
+	if !errors.Is(err, errNotKept) || kept != (Kept{Pending: true, Changed: true}) || enrich.AsError(err).Kind != enrich.Unavailable {
 		t.Errorf("kept in %+v, %v", kept, err)
 	}
 	if !suppressed(t, list, ada) || list.Owed()[copyFile] != 1 {
@@ -232,7 +232,7 @@ func TestADiskThatFails(t *testing.T) {
 	}
 	list.file.file = writable
 	_ = readable.Close()
-	if kept := add(t, list, bob); kept != (Kept{InFile: true}) || list.Owed()[copyFile] != 0 {
+	if kept := add(t, list, bob); kept != (Kept{InFile: true, Changed: true}) || list.Owed()[copyFile] != 0 {
 		t.Errorf("kept in %+v, owed %v", kept, list.Owed())
 	}
 	if again := startList(t, config); !suppressed(t, again, ada) || !suppressed(t, again, bob) {

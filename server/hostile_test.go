@@ -236,7 +236,7 @@ func TestNothingInternalLeaks(t *testing.T) {
 	edge := start(t, func(context.Context, enrich.Request) (enrich.Answer, error) {
 		return enrich.Answer{}, fmt.Errorf("dial redis-7.internal:6379: %w", io.ErrUnexpectedEOF)
 	})
-	for _, path := range []string{"/v1/enrich", "/v1/enrich:batch", "/v1/enrich:stream", "/v1/providers", "/v1/subjects:erase", "/v1/nothing", "/debug/pprof", "/metrics/../v1/enrich"} {
+	for _, path := range []string{"/v1/enrich", "/v1/enrich:batch", "/v1/enrich:stream", "/v1/providers", "/v1/subjects:erase", "/v1/subjects:lift", "/v1/nothing", "/debug/pprof", "/metrics/../v1/enrich"} {
 		for _, body := range []string{"", "{", `{"email":"x"}`, `{"requests":[{"email":"x"}]}`, `{"request":{"email":"x"}}`, "\x00\xff", strings.Repeat("[", 5000)} {
 			for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodPut} {
 				_, header, answer := edge.ask(t, method, path, body)

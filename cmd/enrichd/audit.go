@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -23,8 +24,8 @@ type auditTagCommand struct {
 	Config string `short:"c" required:"" type:"existingfile" help:"The configuration file with the pepper." placeholder:"FILE"`
 }
 
-// Run prints a tag for every line of standard input, where a shell keeps no
-// address.
+// Run prints a line with a tag for every line of standard input, where a shell
+// keeps no address; an empty one for what is empty or cannot be read.
 func (c *auditTagCommand) Run(ctx context.Context, terminal terminal) error {
 	loaded, tagger, err := loadTagger(c.Config)
 	if err != nil {
@@ -36,9 +37,14 @@ func (c *auditTagCommand) Run(ctx context.Context, terminal terminal) error {
 	}
 	failed := false
 	err = eachLine(terminal.in, func(number int, line []byte, _ bool) error {
+		if len(bytes.TrimSpace(line)) == 0 {
+			fmt.Fprintln(terminal.out)
+			return ctx.Err()
+		}
 		key, err := keyOf(normalizer, string(line))
 		if err != nil {
 			failed = true
+			fmt.Fprintln(terminal.out)
 			fmt.Fprintf(terminal.err, "enrichd: line %d: %v\n", number, err)
 			return ctx.Err()
 		}
@@ -67,50 +73,85 @@ type auditVerifyCommand struct {
 	Files  []string `arg:"" optional:"" name:"file" help:"Parts of the audit log; standard input by default."`
 }
 
-// Run names every line whose proof is none, and counts the others.
+// Run names the lines that were not made here or were changed, and counts the
+// others.
 func (c *auditVerifyCommand) Run(ctx context.Context, terminal terminal) error {
 	_, tagger, err := loadTagger(c.Config)
 	if err != nil {
 		return err
 	}
-	var good, incomplete, bad int
-	verify := func(name string, log io.Reader) error {
-		return eachLine(log, func(number int, line []byte, _ bool) error {
-			proof, found := privacy.ReadProof(line)
-			switch {
-			case !found:
-			case !tagger.Verify(proof):
-				bad++
-				fmt.Fprintf(terminal.err, "enrichd: %s:%d: the seal does not fit: the line was changed, or made under another pepper\n", name, number)
-			case !proof.Complete():
-				incomplete++
-			default:
-				good++
-			}
-			return ctx.Err()
-		}, func() error { return nil })
-	}
+	v := verification{tagger: tagger, complaints: terminal.err}
 	if len(c.Files) == 0 {
-		if err := verify("standard input", terminal.in); err != nil {
-			return err
-		}
+		v.read(ctx, "standard input", terminal.in)
 	}
 	for _, name := range c.Files {
 		file, err := os.Open(name)
 		if err != nil {
-			return err
+			v.complain("%v", err)
+			continue
 		}
-		err = verify(name, file)
+		v.read(ctx, name, file)
 		_ = file.Close()
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
 	}
-	fmt.Fprintf(terminal.out, "%d complete erasures, %d incomplete ones, %d lines whose seal does not fit\n", good, incomplete, bad)
-	if bad > 0 {
+	fmt.Fprintf(terminal.out, "%d complete erasures, %d incomplete ones, %d other lines; %d lines that were changed or not made here\n", v.complete, v.incomplete, v.others, v.bad)
+	if v.failed {
 		return errSomeFailed
 	}
-	return nil
+	return ctx.Err()
+}
+
+// verification is a look through an audit log.
+type verification struct {
+	tagger                            *privacy.Tagger
+	complaints                        io.Writer
+	complete, incomplete, others, bad int
+	failed                            bool
+}
+
+// mostNamed bounds how many bad lines are named.
+const mostNamed = 100
+
+func (v *verification) read(ctx context.Context, name string, log io.Reader) {
+	err := eachLine(log, func(number int, line []byte, tooLong bool) error {
+		if len(bytes.TrimSpace(line)) > 0 {
+			v.line(name, number, line, tooLong)
+		}
+		return ctx.Err()
+	}, func() error { return nil })
+	if err != nil {
+		v.complain("%s: %v", name, err)
+	}
+}
+
+func (v *verification) line(name string, number int, line []byte, tooLong bool) {
+	proof, found, err := privacy.ReadProof(line)
+	switch {
+	case err != nil || tooLong:
+		v.spoilt("%s:%d: the line is not as the audit log writes it", name, number)
+	case !found:
+		v.others++
+	case !v.tagger.Verify(proof):
+		v.spoilt("%s:%d: the seal does not fit: the line was changed, or made under another pepper", name, number)
+	case !proof.Complete():
+		v.incomplete++
+	default:
+		v.complete++
+	}
+}
+
+// spoilt counts a bad line and names it, as long as they are few.
+func (v *verification) spoilt(format string, args ...any) {
+	switch v.bad++; {
+	case v.bad <= mostNamed:
+		v.complain(format, args...)
+	case v.bad == mostNamed+1:
+		v.complain("others are counted, not named")
+	}
+}
+
+func (v *verification) complain(format string, args ...any) {
+	v.failed = true
+	fmt.Fprintf(v.complaints, "enrichd: "+format+"\n", args...)
 }
 
 // loadTagger reads a configuration and makes the tagger of its pepper.

@@ -35,28 +35,48 @@ func TestAuditTellsWhoAndWhether(t *testing.T) {
 	ours, others, none := file("ours.yaml", pepper), file("others.yaml", "another pepper, as long"), file("none.yaml", "")
 	erase(t, privacy.Config{Pepper: pepper, Audit: privacy.AuditConfig{File: log}}, "ada@orchard.example", "eve@orchard.example")
 
-	code, out, failed := command(t, "Ada@orchard.example\northchard\nnobody@\northchard.example\n", "audit", "tag", "--config", ours)
-	tags := strings.Fields(out)
-	if code != 1 || len(tags) != 2 || !strings.Contains(failed, "line 2: ") || !strings.Contains(failed, "line 3: ") || strings.Contains(failed, "nobody") {
+	code, out, failed := command(t, "Ada@orchard.example\northchard\n\nnobody@\northchard.example\n", "audit", "tag", "--config", ours)
+	tags := strings.Split(out, "\n")
+	if code != 1 || len(tags) != 6 || tags[1]+tags[2]+tags[3]+tags[5] != "" ||
+		!strings.Contains(failed, "line 2: ") || strings.Contains(failed, "line 3: ") || !strings.Contains(failed, "line 4: ") || strings.Contains(failed, "nobody") {
 		t.Fatalf("exit code %d, %q, %s", code, out, failed)
 	}
-	text, err := os.ReadFile(log)
+	content, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(string(text), tags[0]) != 1 || strings.Contains(string(text), tags[1]) {
+	text := string(content)
+	if strings.Count(text, tags[0]) != 1 || strings.Contains(text, tags[4]) {
 		t.Errorf("the tags %v are not those of the log:\n%s", tags, text)
 	}
 
-	if code, out, failed := command(t, "", "audit", "verify", "--config", ours, log); code != 0 || failed != "" || out != "1 complete erasures, 1 incomplete ones, 0 lines whose seal does not fit\n" {
+	const request = `{"at":"2026-11-30T10:00:00Z","outcome":"complete"}` + "\n"
+	if code, out, failed := command(t, "", "audit", "verify", "--config", ours, log); code != 0 || failed != "" || out != "1 complete erasures, 1 incomplete ones, 0 other lines; 0 lines that were changed or not made here\n" {
 		t.Errorf("exit code %d, %s%s", code, out, failed)
 	}
-	changed := strings.Replace(string(text), `"Done":false`, `"Done":true`, 1)
-	if code, _, failed := command(t, "\n{}\nnothing\n"+changed, "audit", "verify", "--config", ours); code != 1 || !strings.Contains(failed, "standard input:5: the seal does not fit") {
-		t.Errorf("a changed proof: exit code %d, %s", code, failed)
+	for name, test := range map[string]struct{ log, bad, counted string }{
+		"a place that was reached":  {strings.Replace(text, `"Done":false`, `"Done":true`, 1), ":4: the seal does not fit", "1 complete erasures, 0 incomplete"},
+		"a field more":              {strings.Replace(text, `{"at"`, `{"by":"eve","at"`, 1), ":3: the line is not as", "0 complete erasures, 1 incomplete"},
+		"a subject before the last": {strings.Replace(text, `,"subject"`, `,"subject":"eve","subject"`, 1), ":3: the line is not as", "0 complete erasures, 1 incomplete"},
+		"another name of a field":   {strings.Replace(text, `"outcome"`, `"Outcome"`, 1), ":3: the line is not as", "0 complete erasures, 1 incomplete"},
+		"no JSON":                   {strings.Replace(text, `}`+"\n", "\n", 1), ":3: the line is not as", "0 complete erasures, 1 incomplete"},
+		"two lines in one":          {strings.Replace(text, "\n", " ", 1), ":3: the line is not as", "0 complete erasures, 0 incomplete"},
+		"a spoilt outcome":          {strings.Replace(text, `"outcome":"erasure"`, `"outcome":""`, 1), ":3: the line is not as", "0 complete erasures, 1 incomplete"},
+		"binary":                    {"\x1f\x8b\x08\x00", ":3: the line is not as", "0 complete erasures, 0 incomplete"},
+	} {
+		code, out, failed := command(t, request+"\r\n"+test.log, "audit", "verify", "--config", ours)
+		if code != 1 || !strings.Contains(failed, "standard input"+test.bad) || !strings.HasPrefix(out, test.counted) || !strings.Contains(out, " 1 other lines; 1 lines") {
+			t.Errorf("%s: exit code %d, %s%s", name, code, out, failed)
+		}
 	}
-	if code, out, _ := command(t, string(text), "audit", "verify", "--config", others); code != 1 || !strings.HasPrefix(out, "0 complete erasures, 0 incomplete ones, 2 lines") {
+	if code, out, _ := command(t, text, "audit", "verify", "--config", others); code != 1 || !strings.HasPrefix(out, "0 complete erasures, 0 incomplete ones, 0 other lines; 2 lines") {
 		t.Errorf("another pepper: exit code %d, %s", code, out)
+	}
+	if code, out, failed := command(t, "", "audit", "verify", "--config", ours, log+".gone", log); code != 1 || !strings.Contains(failed, ".gone") || !strings.HasPrefix(out, "1 complete") {
+		t.Errorf("a file that is missing: exit code %d, %s%s", code, out, failed)
+	}
+	if code, out, failed := command(t, strings.Repeat("rubbish\n", 3*mostNamed), "audit", "verify", "--config", ours); code != 1 || !strings.Contains(out, fmt.Sprint(3*mostNamed, " lines that")) || strings.Count(failed, "\n") > mostNamed+1 {
+		t.Errorf("rubbish: exit code %d, %s%s", code, out, failed)
 	}
 	for _, args := range [][]string{{"audit", "tag", "--config", none}, {"audit", "verify", "--config", none}, {"audit", "verify", "--config", ours, folder}} {
 		if code, _, failed := command(t, "", args...); code != 1 || failed == "" {
