@@ -5,7 +5,10 @@ PACKAGES := ./...
 # The Go that releases are built and audited with: its standard library faces the network.
 RELEASE_GO ?= go1.26.11
 
-.PHONY: help demo build release test audit bench loadtest crashrun importrun waitrun lint setup generate fields check-generated
+# By what the compiler knows the hot paths: make profile writes it.
+PROFILE := cmd/enrichd/release.pgo
+
+.PHONY: help demo build release profile test audit bench loadtest crashrun importrun waitrun lint setup generate fields check-generated
 
 help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,12 +17,15 @@ demo: ## Enrich a bundled list of leads with fake vendors, then keep serving.
 	@go run ./cmd/enrichd demo $(DEMO)
 
 build: ## Build bin/enrichd.
-	go build -trimpath -o bin/enrichd ./cmd/enrichd
+	go build -trimpath -pgo=$(PROFILE) -o bin/enrichd ./cmd/enrichd
 
 release: ## Build bin/enrichd static, with its bill of materials and checksums.
-	CGO_ENABLED=0 GOTOOLCHAIN=$(RELEASE_GO) go build -trimpath -buildvcs=auto -ldflags="-s -w" -o bin/enrichd ./cmd/enrichd
+	CGO_ENABLED=0 GOTOOLCHAIN=$(RELEASE_GO) go build -trimpath -pgo=$(PROFILE) -buildvcs=auto -ldflags="-s -w" -o bin/enrichd ./cmd/enrichd
 	go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -output bin/enrichd.cdx.json bin/enrichd
 	cd bin && sha256sum enrichd enrichd.cdx.json > SHA256SUMS
+
+profile: setup ## Profile the service under the benchmarks' load, for builds to be guided by.
+	go run ./loadtest/bench --rows C1,C2,C3,C4,C7 --rounds 3 --length 2s --profile $(PROFILE)
 
 test: setup lint check-generated ## Run all checks and tests; sets up what they need.
 	go test -race -vet=off -timeout 10m $(PACKAGES)

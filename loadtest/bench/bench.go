@@ -45,7 +45,7 @@ func measureAll(ctx context.Context, c runCommand) error {
 		}
 	}
 	if b.binary == "" {
-		if b.binary, err = fleet.Build(ctx, dir); err != nil {
+		if b.binary, err = fleet.Build(ctx, dir, "-pgo="+releaseProfile); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func measureAll(ctx context.Context, c runCommand) error {
 		}
 	}
 	fmt.Printf("\nload at the end %s\n", results.Here().Load)
-	return nil
+	return b.joinProfiles(ctx)
 }
 
 // wants tells whether a row was asked for.
@@ -116,11 +116,12 @@ func (b *bench) redis(ctx context.Context) (*fleet.Redis, error) {
 // service starts an enrichd on the server's core.
 func (b *bench) service(ctx context.Context, config fleet.Config) (*fleet.Replica, error) {
 	name := fmt.Sprintf("enrichd%d", len(b.ending))
-	replica, err := fleet.StartReplica(ctx, b.binary, b.dir, name, fleet.Merge(config, b.over), b.Server)
+	replica, err := fleet.StartReplica(ctx, b.binary, b.dir, name, fleet.Merge(b.profiled(config), b.over), b.Server)
 	if err != nil {
 		return nil, err
 	}
 	b.later(replica.Stop)
+	b.profile(ctx, replica.Current().Admin)
 	return replica, nil
 }
 

@@ -37,6 +37,7 @@ type runCommand struct {
 	Client   int           `default:"1" help:"Core of everything else."`
 	Binary   string        `type:"existingfile" help:"An enrichd to measure. Default: one built from these sources." placeholder:"FILE"`
 	Markdown string        `help:"Also keep what is measured in this page, and as JSON beside it; other rows stay." placeholder:"FILE.md"`
+	Profile  string        `help:"Join CPU profiles of what is measured in this file, for builds that are guided by it." placeholder:"FILE"`
 	Config   string        `type:"existingfile" help:"Fields of the configuration (YAML) laid over those of the measured service." placeholder:"FILE"`
 }
 
