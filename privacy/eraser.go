@@ -138,10 +138,13 @@ func ReadProof(line []byte) (proof Proof, found bool, err error) {
 	var any struct {
 		At      time.Time `json:"at"`
 		Outcome string    `json:"outcome"`
+		Seal    string    `json:"seal"`
 	}
 	switch err := json.Unmarshal(line, &any); {
 	case err != nil || any.At.IsZero() || any.Outcome == "":
 		return Proof{}, false, errNoLine
+	case any.Outcome != outcomeErasure && any.Seal != "":
+		return Proof{}, false, errNoLine // only erasures have one
 	case any.Outcome != outcomeErasure:
 		return Proof{}, false, nil
 	}

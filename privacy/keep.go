@@ -9,8 +9,8 @@ import (
 	"github.com/enrichd/enrichd/email"
 )
 
-// Kept says where a change of the list is by now. It holds in this process at
-// once; what could not be told is told as soon as that is possible.
+// Kept says where a change of the list is by now. It holds in this process; what
+// could not be told is told as soon as that is possible.
 type Kept struct {
 	// InFile and InRedis: the copy has it; false where there is no such copy.
 	InFile, InRedis bool
@@ -21,7 +21,7 @@ type Kept struct {
 	Changed bool
 }
 
-// Add puts a subject on the list, once. The error says that there is no room, or
+// Add puts a subject on the list. The error says that there is no room, or
 // that no copy could keep it yet; in the latter case it holds here.
 func (s *Suppressions) Add(ctx context.Context, key email.Key) (Kept, error) {
 	return s.change(ctx, key, true)
@@ -41,12 +41,15 @@ func (s *Suppressions) change(ctx context.Context, key email.Key, suppressed boo
 		return Kept{}, nil
 	}
 	exact, folded := s.tags.forms(key)
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	if s.redis != nil {
+		_ = s.read(ctx) // this change counts rather than those before it, whatever the clocks say
+	}
 	changed, err := s.note([]Tag{exact, folded}, suppressed)
 	if err != nil {
 		return Kept{}, err
 	}
-	s.keeping.Lock()
-	defer s.keeping.Unlock()
 	s.settle(ctx)
 	kept := s.keptBy(exact, folded)
 	kept.Changed = changed
@@ -56,8 +59,8 @@ func (s *Suppressions) change(ctx context.Context, key email.Key, suppressed boo
 	return kept, nil
 }
 
-// note changes the tags that are not yet as they should be, and tells whether there
-// were any.
+// note changes the tags, and tells whether any was not yet as it should be. What is
+// suppressed already is so anew: a removal elsewhere may not be known here yet.
 func (s *Suppressions) note(tags []Tag, suppressed bool) (changed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,16 +77,16 @@ func (s *Suppressions) note(tags []Tag, suppressed bool) (changed bool, err erro
 	}
 	for _, tag := range tags {
 		known := s.stamps[tag]
-		if known.suppressed() == suppressed {
+		if !suppressed && !known.suppressed() {
 			continue
 		}
+		changed = changed || known.suppressed() != suppressed
 		// Later than what it replaces, whatever the clock says.
 		next := stamp(max(time.Now().UnixMicro(), known.at()+1))
 		if !suppressed {
 			next = -next
 		}
 		s.set(change{tag, next})
-		changed = true
 		for _, owed := range s.owed {
 			owed[tag] = struct{}{}
 		}

@@ -228,3 +228,55 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoIsErasedAfterALiftStaysErased, though the replica that erases has not heard
+// of the lift, or the one that lifted has a clock that is ahead.
+func TestWhoIsErasedAfterALiftStaysErased(t *testing.T) {
+	server := redistest.Start(t)
+	config := func() Config {
+		return Config{Redis: redisOf(server), Suppression: SuppressionConfig{File: filepath.Join(t.TempDir(), "list")}}
+	}
+	here, there := startList(t, config()), startList(t, config())
+	ada, bob, eve := keyOf(t, "ada@orchard.example"), keyOf(t, "bob@orchard.example"), keyOf(t, "eve@orchard.example")
+	lift := func(key email.Key) {
+		t.Helper()
+		add(t, here, key)
+		eventually(t, "the other replica knows", func() bool { return suppressed(t, there, key) })
+		if _, err := there.Remove(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both := func(name string, key email.Key) {
+		t.Helper()
+		eventually(t, "the copies agree", func() bool { return here.Owed()[copyRedis]+there.Owed()[copyRedis] == 0 })
+		time.Sleep(3 * pollEvery)
+		if !suppressed(t, here, key) || !suppressed(t, there, key) {
+			t.Errorf("%s: suppressed here: %v, there: %v", name, suppressed(t, here, key), suppressed(t, there, key))
+		}
+	}
+
+	lift(ada)
+	add(t, here, ada)
+	both("at once", ada)
+
+	lift(bob)
+	ahead := change{there.tags.Tag(bob), -stamp(time.Now().Add(time.Hour).UnixMicro())}
+	if err := there.merge(ahead, ""); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "Redis knows of the lift", func() bool { return there.Owed()[copyRedis] == 0 })
+	add(t, here, bob)
+	both("a clock that is ahead", bob)
+
+	add(t, here, eve)
+	eventually(t, "the other replica knows", func() bool { return suppressed(t, there, eve) })
+	server.Kill()
+	if _, err := there.Remove(t.Context(), eve); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := here.Add(t.Context(), eve); err != nil || !kept.Pending {
+		t.Fatal(kept, err)
+	}
+	server.Restart()
+	both("while Redis was away", eve)
+}

@@ -170,10 +170,10 @@ func (s *Suppressions) merge(c change, from string) error {
 
 // set notes a change under the lock.
 func (s *Suppressions) set(c change) {
-	if s.stamps[c.tag].suppressed() {
+	switch was, is := s.stamps[c.tag].suppressed(), c.stamp.suppressed(); {
+	case was && !is:
 		s.listed--
-	}
-	if c.stamp.suppressed() {
+	case is && !was:
 		s.listed++
 		s.edition++
 	}

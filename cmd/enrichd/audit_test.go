@@ -62,6 +62,8 @@ func TestAuditTellsWhoAndWhether(t *testing.T) {
 		"no JSON":                   {strings.Replace(text, `}`+"\n", "\n", 1), ":3: the line is not as", "0 complete erasures, 1 incomplete"},
 		"two lines in one":          {strings.Replace(text, "\n", " ", 1), ":3: the line is not as", "0 complete erasures, 0 incomplete"},
 		"a spoilt outcome":          {strings.Replace(text, `"outcome":"erasure"`, `"outcome":""`, 1), ":3: the line is not as", "0 complete erasures, 1 incomplete"},
+		"another outcome":           {strings.Replace(text, `"outcome":"erasure"`, `"outcome":"hit"`, 1), ":3: the line is not as", "0 complete erasures, 1 incomplete"},
+		"a second outcome":          {strings.Replace(text, `,"subject"`, `,"Outcome":"hit","subject"`, 1), ":3: the line is not as", "0 complete erasures, 1 incomplete"},
 		"binary":                    {"\x1f\x8b\x08\x00", ":3: the line is not as", "0 complete erasures, 0 incomplete"},
 	} {
 		code, out, failed := command(t, request+"\r\n"+test.log, "audit", "verify", "--config", ours)
