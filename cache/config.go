@@ -47,7 +47,7 @@ const (
 	defaultJitter      = 0.1
 	defaultPoolSize    = 64
 
-	// minMemoryBytes is enough for the largest record beside answers.
+	// minMemoryBytes is enough for the largest record.
 	minMemoryBytes = 2 << 20
 	// mostMemoryBytes keeps a slip of the pen from taking all memory at the start.
 	mostMemoryBytes = 1 << 38

@@ -64,9 +64,9 @@ const (
 	// sketchShare is the part of the bytes that ristretto takes to remember how often
 	// what was asked for, and for the room in its maps.
 	sketchShare = 16
-	// growthShare is the part of the bytes by which memory may go beyond the rest, and
-	// mostLeaving how many entries leave at once when it does: ristretto makes room
-	// only for new entries, not for those that grow nor for answers.
+	// growthShare is the part of the bytes by which entries that grow may go beyond the
+	// rest, and mostLeaving how many leave at once when they do: ristretto makes room
+	// only for new ones.
 	growthShare = 32
 	mostLeaving = 4
 	// toldHits is one in how many hits ristretto is told of, because telling it costs as much as
@@ -154,13 +154,8 @@ func (m *memory) put(s *stripe, e *entry) {
 	}
 }
 
-// leave leaves so many of memory's bytes to others.
-func (m *memory) leave(bytes int64) {
-	m.cache.UpdateMaxCost(m.most - bytes)
-	m.makeRoom()
-}
-
-// makeRoom has entries leave, whichever they are, while memory has too many.
+// makeRoom has entries leave, whichever they are, while others that grew take too
+// much.
 func (m *memory) makeRoom() {
 	for range mostLeaving {
 		if -m.cache.RemainingCost() <= m.most/growthShare {

@@ -263,7 +263,6 @@ func (c *Cache) KeepRendering(ctx context.Context, glance enrich.Glance, questio
 		}
 	}
 	c.renderings.cache.SetWithTTL(question[0], k, k.cost(), life)
-	c.memory.(*memory).leave(c.renderings.bytes())
 	if k.person != nil {
 		c.decoded.drop(k.person.tag) // it is seldom needed from now on
 	}

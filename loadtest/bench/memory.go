@@ -18,7 +18,7 @@ const settle = 3 * time.Second
 // fullMemory is row C6: two services take turns, one that knows few leads and one
 // whose memory tier has been filled, and which is asked for all of them alike.
 func fullMemory(ctx context.Context, b *bench) (result, error) {
-	room := fleet.Config{"cache": fleet.Config{"memory_bytes": 2 << 30}} // for all, and their answers
+	room := fleet.Config{"cache": fleet.Config{"memory_bytes": 3 << 30}} // for all, and their answers
 	small, _, err := b.hot(ctx, "", room)
 	if err != nil {
 		return result{}, err
