@@ -99,6 +99,7 @@ type breaker struct {
 
 	mu        sync.Mutex // guards the rest; taken inside the library's lock
 	streak    streak
+	cause     error // of the newest failure
 	openUntil time.Time
 	held      time.Time // until when a half-open breaker keeps its probe back
 	news      []change  // not yet told to changed, which must not run under that lock
@@ -110,6 +111,7 @@ type change struct {
 	state  BreakerState
 	until  time.Time
 	hinted bool
+	cause  error // of the failure that opened it; nil where there was none
 }
 
 // breakerSettings are what a breaker is made with.
@@ -295,6 +297,13 @@ func (b *breaker) count(err error) (success bool) {
 	return false
 }
 
+// blame notes why the call failed on which failing is reported next.
+func (b *breaker) blame(cause error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cause = cause
+}
+
 func (b *breaker) note(_ string, _, to gobreaker.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -303,6 +312,9 @@ func (b *breaker) note(_ string, _, to gobreaker.State) {
 	if to == gobreaker.StateOpen {
 		b.openUntil = time.Now().Add(b.openFor)
 		c.until, c.hinted = b.openUntil, b.hinted.Load()
+		if !c.hinted {
+			c.cause = b.cause
+		}
 	}
 	b.news = append(b.news, c)
 }

@@ -1,12 +1,19 @@
 package router
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
+	"github.com/enrichd/enrichd/providers"
 	"github.com/enrichd/enrichd/quota"
 )
 
@@ -306,4 +313,28 @@ func TestBreakerTellsABusyBrownoutFromAnOutage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// mistrusted is a vendor whose every call fails for one reason.
+type mistrusted struct{ *testVendor }
+
+func (mistrusted) Lookup(context.Context, providers.Query) providers.Reply {
+	return providers.Reply{Outcome: enrich.Temporary, Err: errors.New("the vendor's certificate is not trusted")}
+}
+
+// TestTheLogSaysWhatOpenedABreaker, and nothing of the kind once it is closed.
+func TestTheLogSaysWhatOpenedABreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		r := newRouter(t, Parts{
+			Providers: []Provider{asked("troubled", mistrusted{scriptedVendor("troubled", "temporary")})},
+			Quota:     newQuota(t, map[string][]enrich.Limit{"troubled": nil}), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		for i := range 20 {
+			r.Find(t.Context(), titleAsk(t, fmt.Sprintf("ada%d", i), "troubled"))
+		}
+		if !strings.Contains(log.String(), `msg="breaker changed" provider=troubled state=open cause="the vendor's certificate is not trusted"`) {
+			t.Errorf("the log says\n%s", &log)
+		}
+	})
 }

@@ -164,6 +164,15 @@ func (s *sent) overdue() providers.Reply {
 	}
 }
 
+// causeOf is why a call failed, without the stack of a panic, which the log has
+// already.
+func causeOf(reply providers.Reply) error {
+	if errors.Is(reply.Err, errPanicked) {
+		return errPanicked
+	}
+	return reply.Err
+}
+
 // land ends an exchange: it gives the verdict, does what follows, and settles.
 // It returns after which wait the leg goes on, if it does.
 func (r *ride) land(s *sent, reply providers.Reply) (wait time.Duration, goesOn bool) {
@@ -175,6 +184,9 @@ func (r *ride) land(s *sent, reply providers.Reply) (wait time.Duration, goesOn 
 		verdict = neutral // we ended it, the vendor did not fail
 	}
 	s.cancel()
+	if errors.Is(verdict, failing) {
+		r.call.breaker.blame(causeOf(reply))
+	}
 	s.report(verdict)
 	endWith(s.span, "outcome", string(reply.Outcome))
 	first := r.job.step == nil

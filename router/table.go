@@ -159,7 +159,11 @@ func (r *Router) newRoute(config Config, provider Provider, before *route) *rout
 
 func (r *Router) newBreaker(config Config, rt *route) *breaker {
 	return newBreaker(breakerSettings{config.Breaker, rt.vendor.timeout}, r.random(), func(c change) {
-		r.log.Warn("breaker changed", "provider", rt.name, "state", string(c.state))
+		attrs := []any{"provider", rt.name, "state", string(c.state)}
+		if c.cause != nil {
+			attrs = append(attrs, "cause", c.cause)
+		}
+		r.log.Warn("breaker changed", attrs...)
 		r.observer.BreakerChanged(rt.name, c.state)
 		if c.state == BreakerOpen && !c.hinted {
 			// A pause is shared: it spares the other replicas the same failures,
