@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -19,12 +20,16 @@ type adminService struct {
 
 var _ enrichv1.AdminServiceServer = (*adminService)(nil)
 
-// operate checks a message, has the operator do what it asks for, and answers.
+// operate checks a message, has the operator do what it asks for, and answers. The
+// log has who asked for what changes something.
 func operate[Q proto.Message, A any](a *adminService, ctx context.Context, message Q, do func(Operator) (A, error)) (A, error) {
 	s := a.server
 	err := s.checkRules(message)
 	var answer A
 	if err == nil {
+		if call := callOf(ctx); !strings.HasPrefix(call.method.name, "List") {
+			s.log.InfoContext(ctx, "an operator asks", "method", call.method.name, "account", call.caller.Account.Name)
+		}
 		answer, err = do(s.parts.Operator)
 	}
 	if err != nil {

@@ -167,6 +167,10 @@ func TestHalfAnErasureIsNone(t *testing.T) {
 	if _, err := edge.admin.LiftSuppression(t.Context(), &enrichv1.LiftSuppressionRequest{Subject: &enrichv1.LiftSuppressionRequest_Email{Email: "x"}}); status.Code(err) != codes.Unavailable {
 		t.Errorf("lifted at one copy of the list alone: %v", err)
 	}
+	edge.stop()
+	if log := edge.log.String(); !strings.Contains(log, `"an operator asks","method":"LiftSuppression","account":"`) {
+		t.Errorf("the log does not say who asked: %s", log)
+	}
 	if whole := (enrich.Erasure{Suppressed: true, Dropped: reached}); !whole.Complete() {
 		t.Error("a whole erasure is not complete")
 	}
