@@ -14,7 +14,11 @@ import (
 	"github.com/enrichd/enrichd/redisconn"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// A client that was closed while its Redis was away notices within a second.
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
 
 const pepper = "a pepper for tests only"
 
