@@ -284,7 +284,6 @@ func TestAnswersThatAreBeingErasedAreNotTold(t *testing.T) {
 	}
 }
 
-// TestRenderingsCostWhatTheyTake.
 func TestRenderingsCostWhatTheyTake(t *testing.T) {
 	plain := &kept{Rendering: enrich.Rendering{Sent: make([]byte, 800)}}
 	audited := &kept{Rendering: enrich.Rendering{Sent: make([]byte, 800), Audit: &enrich.AuditEntry{}}}

@@ -103,7 +103,6 @@ func TestRenderingsAnswerTheirOwnQuestion(t *testing.T) {
 	}
 }
 
-// TestNothingIsRecitedWhileSuppressionsAreUnknown.
 func TestNothingIsRecitedWhileSuppressionsAreUnknown(t *testing.T) {
 	suppressed := &list{}
 	service := &Service{Suppressions: suppressed, Renderings: &keeper{}, Config: Config{}.WithDefaults()}
