@@ -27,6 +27,8 @@ type renderings struct {
 	ended           chan struct{}
 }
 
+var _ enrich.Renderings = (*Cache)(nil)
+
 // kept is one rendering and what it was made from: the entries, nil for none, and
 // the barriers that were up.
 type kept struct {

@@ -322,7 +322,7 @@ func (mistrusted) Lookup(context.Context, providers.Query) providers.Reply {
 	return providers.Reply{Outcome: enrich.Temporary, Err: errors.New("the vendor's certificate is not trusted")}
 }
 
-// TestTheLogSaysWhatOpenedABreaker, and nothing of the kind once it is closed.
+// TestTheLogSaysWhatOpenedABreaker at the level of warnings.
 func TestTheLogSaysWhatOpenedABreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

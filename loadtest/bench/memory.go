@@ -98,7 +98,7 @@ func memoryBound(ctx context.Context, b *bench) (result, error) {
 	}
 	var highest int64
 	leads := int64(10 * b.Leads)
-	const times, step = 3, 5000 // leads, for which there is room
+	const times, step = 3, 5000 // leads, for whose entries there is room
 	for from := int64(0); from < leads; from += step {
 		for range times {
 			if err := askBetween(ctx, client, from, min(from+step, leads)); err != nil {
