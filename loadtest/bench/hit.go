@@ -102,8 +102,8 @@ func question(n int64) *enrichv1.EnrichRequest {
 	return &enrichv1.EnrichRequest{Subject: &enrichv1.EnrichRequest_Email{Email: lead(n)}}
 }
 
-func (b *bench) connect(address string) (*grpc.ClientConn, error) {
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+func (b *bench) connect(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
+	connection, err := grpc.NewClient(address, append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	if err == nil {
 		b.later(func() { connection.Close() })
 	}
@@ -120,10 +120,9 @@ func (b *bench) client(process *fleet.Process) (enrichv1.EnrichServiceClient, er
 
 // unary asks a service for its hot leads in turn.
 func (b *bench) unary(process *fleet.Process) (*measured, error) {
-	client, err := b.client(process)
+	connection, err := b.unreading(process)
 	return &measured{process: process, call: func(ctx context.Context, n int64) error {
-		_, err := client.Enrich(ctx, question(n%hotLeads))
-		return err
+		return enrich(ctx, connection, question(n%hotLeads))
 	}}, err
 }
 
@@ -133,10 +132,10 @@ func (b *bench) echo(ctx context.Context, method string, request, answer int) (*
 	if err != nil {
 		return nil, err
 	}
-	connection, err := b.connect(process.GRPC)
+	connection, err := b.unreading(process)
 	payload := wrapperspb.Bytes(make([]byte, request))
 	return &measured{process: process, call: func(ctx context.Context, _ int64) error {
-		return connection.Invoke(ctx, method, payload, new(wrapperspb.BytesValue))
+		return connection.Invoke(ctx, method, payload, new(reply))
 	}}, err
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -19,9 +18,9 @@ const together = 100
 // batch is row C4.
 func batch(ctx context.Context, b *bench) (result, error) {
 	return b.many(ctx, func(process *fleet.Process) (func(context.Context, int64) error, error) {
-		client, err := b.client(process)
+		connection, err := b.unreading(process)
 		return func(ctx context.Context, n int64) error {
-			return askBatch(ctx, client, known(n))
+			return enrichBatch(ctx, connection, n, known(n))
 		}, err
 	})
 }
@@ -30,29 +29,18 @@ func batch(ctx context.Context, b *bench) (result, error) {
 // leads ahead. Streams outlive a round.
 func stream(running context.Context, b *bench) (result, error) {
 	return b.many(running, func(process *fleet.Process) (func(context.Context, int64) error, error) {
-		client, err := b.client(process)
+		connection, err := b.unreading(process)
 		streams := sync.Pool{}
 		return func(_ context.Context, n int64) error {
-			open, _ := streams.Get().(grpc.BidiStreamingClient[enrichv1.StreamEnrichRequest, enrichv1.StreamEnrichResponse])
+			open, _ := streams.Get().(grpc.ClientStream)
 			if open == nil {
 				var err error
-				if open, err = client.StreamEnrich(running); err != nil {
+				if open, err = openStream(running, connection); err != nil {
 					return err
 				}
 			}
-			for _, question := range known(n) {
-				if err := open.Send(&enrichv1.StreamEnrichRequest{Request: question}); err != nil {
-					return err
-				}
-			}
-			for range together {
-				answer, err := open.Recv()
-				if err != nil {
-					return err
-				}
-				if answer.GetResponse() == nil {
-					return fmt.Errorf("stream: %s", answer.GetError().GetMessage())
-				}
+			if err := enrichAhead(open, known(n)); err != nil {
+				return err
 			}
 			streams.Put(open)
 			return nil
@@ -80,20 +68,6 @@ func (b *bench) many(ctx context.Context, way func(*fleet.Process) (func(context
 		return result{}, err
 	}
 	return ours.over(echo), nil
-}
-
-// askBatch asks for leads in one batch, of which each must be answered.
-func askBatch(ctx context.Context, client enrichv1.EnrichServiceClient, requests []*enrichv1.EnrichRequest) error {
-	answer, err := client.BatchEnrich(ctx, &enrichv1.BatchEnrichRequest{Requests: requests})
-	if err != nil {
-		return err
-	}
-	for _, result := range answer.GetResults() {
-		if result.GetResponse() == nil {
-			return fmt.Errorf("batch: %s", result.GetError().GetMessage())
-		}
-	}
-	return nil
 }
 
 // known asks for the nth hundred of the leads that the service knows.

@@ -47,10 +47,13 @@ func fullMemory(ctx context.Context, b *bench) (result, error) {
 			return result{}, err
 		}
 	}
+	connection, err := b.unreading(large.Current())
+	if err != nil {
+		return result{}, err
+	}
 	var asked atomic.Int64
 	many := &measured{process: large.Current(), call: func(ctx context.Context, _ int64) error {
-		_, err := client.Enrich(ctx, question(asked.Add(1)*7919%int64(b.Leads)))
-		return err
+		return enrich(ctx, connection, question(asked.Add(1)*7919%int64(b.Leads)))
 	}}
 	if err := b.takeTurns(ctx, few, many); err != nil {
 		return result{}, err

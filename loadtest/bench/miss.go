@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"github.com/enrichd/enrichd/loadtest/bench/floor"
@@ -19,10 +20,9 @@ import (
 // miss is row C7: leads that nobody has asked for, each one call to a vendor,
 // with both tiers and the quota in Redis.
 func miss(ctx context.Context, b *bench) (result, error) {
-	return b.missing(ctx, &measured{}, func(client enrichv1.EnrichServiceClient, first int64) func(context.Context, int64) error {
+	return b.missing(ctx, &measured{}, func(connection *grpc.ClientConn, first int64) func(context.Context, int64) error {
 		return func(ctx context.Context, n int64) error {
-			_, err := client.Enrich(ctx, fresh(first+n))
-			return err
+			return enrich(ctx, connection, fresh(first+n))
 		}
 	})
 }
@@ -30,16 +30,16 @@ func miss(ctx context.Context, b *bench) (result, error) {
 // missBatch is row C7b: the same in batches, as a nightly import asks. Four of them
 // at once have 400 calls under way, which is much for a vendor.
 func missBatch(ctx context.Context, b *bench) (result, error) {
-	return b.missing(ctx, &measured{records: together, callers: 4}, func(client enrichv1.EnrichServiceClient, first int64) func(context.Context, int64) error {
+	return b.missing(ctx, &measured{records: together, callers: 4}, func(connection *grpc.ClientConn, first int64) func(context.Context, int64) error {
 		return func(ctx context.Context, n int64) error {
-			return askBatch(ctx, client, hundred(first+n*together, fresh))
+			return enrichBatch(ctx, connection, n, hundred(first+n*together, fresh))
 		}
 	})
 }
 
 // missing measures a way to ask for leads that nobody has asked for; way begins
 // each round at another lead.
-func (b *bench) missing(ctx context.Context, ours *measured, way func(client enrichv1.EnrichServiceClient, first int64) func(context.Context, int64) error) (result, error) {
+func (b *bench) missing(ctx context.Context, ours *measured, way func(connection *grpc.ClientConn, first int64) func(context.Context, int64) error) (result, error) {
 	vendors, err := b.vendor()
 	if err != nil {
 		return result{}, err
@@ -52,7 +52,7 @@ func (b *bench) missing(ctx context.Context, ours *measured, way func(client enr
 	if err != nil {
 		return result{}, err
 	}
-	client, err := b.client(service.Current())
+	connection, err := b.unreading(service.Current())
 	if err != nil {
 		return result{}, err
 	}
@@ -62,7 +62,7 @@ func (b *bench) missing(ctx context.Context, ours *measured, way func(client enr
 	}
 	var bare []time.Duration
 	for round := range b.Rounds + 1 {
-		ours.call = way(client, int64(round)*1_000_000)
+		ours.call = way(connection, int64(round)*1_000_000)
 		cost, err := ours.round(ctx, b.Length)
 		if err != nil {
 			return result{}, err
