@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -25,11 +26,11 @@ func (s *Service) EnrichAll(ctx context.Context, requests []Request, each func(i
 	defer span.End()
 	span.SetAttributes(attribute.Int("requests", len(requests)))
 
-	batch := &landed{}
+	batch, now := &landed{}, time.Now()
 	var questions []*question
 	var places []int
 	for i, request := range requests {
-		q, err := s.understand(ctx, request)
+		q, err := s.understand(ctx, request, now)
 		if err != nil {
 			s.auditRefusal(request, err)
 			each(i, Answer{}, err)
@@ -42,7 +43,7 @@ func (s *Service) EnrichAll(ctx context.Context, requests []Request, each func(i
 
 	var waiting []int
 	for at, q := range questions {
-		if len(q.person.needs)+len(q.company.needs) > 0 {
+		if q.lacking() {
 			waiting = append(waiting, at)
 			continue
 		}
@@ -66,21 +67,42 @@ type answered struct {
 // closed after the last.
 func (s *Service) seekAll(ctx context.Context, questions []*question, waiting []int) <-chan answered {
 	answers := make(chan answered, len(waiting))
+	budgets, end := budgetsOf(ctx, questions, waiting)
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(s.config().BatchWidth, len(waiting)) {
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(waiting); i = int(next.Add(1)) - 1 {
-				answer, err := s.seekOne(ctx, questions[waiting[i]])
+				q := questions[waiting[i]]
+				answer, err := s.seekOne(budgets[q.deadline], q)
 				answers <- answered{waiting[i], answer, err}
 			}
 		})
 	}
 	go func() {
 		workers.Wait()
+		end()
 		close(answers)
 	}()
 	return answers
+}
+
+// budgetsOf returns the contexts that end with the time budgets of the waiting
+// questions, by their ends: most have the same, and share a timer.
+func budgetsOf(ctx context.Context, questions []*question, waiting []int) (budgets map[time.Time]context.Context, end func()) {
+	budgets = map[time.Time]context.Context{}
+	var cancels []context.CancelFunc
+	for _, at := range waiting {
+		if deadline := questions[at].deadline; budgets[deadline] == nil {
+			budget, cancel := context.WithDeadline(ctx, deadline)
+			budgets[deadline], cancels = budget, append(cancels, cancel)
+		}
+	}
+	return budgets, func() {
+		for _, cancel := range cancels {
+			cancel()
+		}
+	}
 }
 
 // seekOne answers one question of a batch. A panic fails this one alone.

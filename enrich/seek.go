@@ -55,13 +55,8 @@ func (s *Service) terms() any {
 }
 
 // seekBoth has providers asked for what is missing about the person and the
-// company, side by side.
+// company, side by side. ctx ends with the question's time budget.
 func (s *Service) seekBoth(ctx context.Context, q *question) {
-	if len(q.company.needs)+len(q.person.needs) == 0 {
-		return
-	}
-	ctx, cancel := context.WithDeadline(ctx, q.deadline)
-	defer cancel()
 	if len(q.company.needs) == 0 || len(q.person.needs) == 0 {
 		s.seek(ctx, q, &q.company)
 		s.seek(ctx, q, &q.person)

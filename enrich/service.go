@@ -45,7 +45,7 @@ func (s *Service) Enrich(ctx context.Context, request Request) (Answer, error) {
 	ctx, span := tracer.Start(ctx, "enrich")
 	defer span.End()
 
-	q, err := s.understand(ctx, request)
+	q, err := s.understand(ctx, request, time.Now())
 	if err != nil {
 		s.auditRefusal(request, err)
 		return Answer{}, failed(span, err)
@@ -56,7 +56,11 @@ func (s *Service) Enrich(ctx context.Context, request Request) (Answer, error) {
 		defer cancel()
 	}
 	s.recall(ctx, q)
-	s.seekBoth(ctx, q)
+	if q.lacking() {
+		budget, cancel := context.WithDeadline(ctx, q.deadline)
+		defer cancel()
+		s.seekBoth(budget, q)
+	}
 	return s.conclude(span, q)
 }
 

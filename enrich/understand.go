@@ -73,10 +73,12 @@ func (q *question) counting(known Record) Record {
 	return known.Keep(func(fact Fact) bool { return !fact.FetchedAt.Before(q.now) })
 }
 
-// understand reads the request. A bad one ends here, before any cache or
-// vendor sees it.
-func (s *Service) understand(ctx context.Context, request Request) (*question, error) {
-	now := time.Now()
+// lacking tells whether the caches left something to be asked for.
+func (q *question) lacking() bool { return len(q.person.needs)+len(q.company.needs) > 0 }
+
+// understand reads a request that came now. A bad one ends here, before any cache
+// or vendor sees it.
+func (s *Service) understand(ctx context.Context, request Request, now time.Time) (*question, error) {
 	q := &question{
 		config:         s.config(),
 		account:        request.Account,

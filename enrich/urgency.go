@@ -31,6 +31,9 @@ func (u *Urgency) Lane() Lane {
 	return u.lane
 }
 
+// Above tells whether the lane is more urgent than the one that the caller knows.
+func (u *Urgency) Above(known Lane) bool { return u.Lane().moreUrgent(known) }
+
 // Join counts a caller of a lane in.
 func (u *Urgency) Join(lane Lane) {
 	u.mu.Lock()

@@ -76,9 +76,9 @@ func (r *Router) acquire(ctx context.Context, q question) (*quota.Permit, *quota
 	if time.Now().After(q.acquireBy) {
 		return nil, refused(enrich.ReasonOutOfTime, time.Time{})
 	}
-	ctx, cancel := context.WithDeadline(ctx, q.acquireBy)
-	defer cancel()
-	ctx, span := startWait(ctx, q.ask)
+	soon := &latent{Context: ctx, deadline: q.acquireBy}
+	defer soon.release()
+	ctx, span := startWait(soon, q.ask)
 	permit, err := r.quota.Acquire(ctx, q.ask)
 	if err == nil {
 		span.End()

@@ -175,19 +175,35 @@ func (w *walk) underWay() <-chan struct{} {
 // plan again: an awaited call has ended, and what it brought may spare the one
 // that is waited for; or the look-up has become urgent.
 func (w *walk) untilNews() (ctx context.Context, release func()) {
-	var risen context.Context
-	if w.ask.Urgency != nil {
-		risen = w.ask.Urgency.Risen(w.ask.Lane)
-	}
-	if len(w.awaited) == 0 && risen == nil {
+	if len(w.awaited) == 0 && w.ask.Urgency == nil {
 		return w.ctx, func() {}
 	}
+	news := &latent{Context: w.ctx, news: w}
+	return news, news.release
+}
+
+// hasNews tells whether there is reason to plan again.
+func (w *walk) hasNews() bool {
+	for _, a := range w.awaited {
+		if a.over.Err() != nil {
+			return true
+		}
+	}
+	return w.ask.Urgency != nil && w.ask.Urgency.Above(w.ask.Lane)
+}
+
+// linkToNews makes the context of untilNews.
+func (w *walk) linkToNews() (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	for _, a := range w.awaited {
 		if a.over.Err() != nil {
 			cancel()
 		}
 		context.AfterFunc(a.over, cancel)
+	}
+	var risen context.Context
+	if w.ask.Urgency != nil {
+		risen = w.ask.Urgency.Risen(w.ask.Lane)
 	}
 	if risen == nil {
 		return ctx, cancel
