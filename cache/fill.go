@@ -122,8 +122,8 @@ func (r *remote) tryFill(ctx context.Context, e *entry, expected uint64, erased 
 	}
 	lasts := max(time.Until(e.until).Milliseconds(), 1)
 	reply, err := fillScript.Run(ctx, r.writes,
-		[]string{r.keys.entry(e.tag), r.keys.erased(e.tag), r.keys.sequence(e.tag[0]), r.keys.lease(e.tag), r.keys.overtaker(e.tag)},
-		expected, erased, sealed, lasts, maxSealed+1, r.keys.channel, e.tag[:], token).Slice()
+		r.keys.of(e.tag, schemaSuffix[schema], erasedKey, sequenceKey, leaseKey, overtakerKey),
+		expected, erased, sealed, lasts, maxSealed+1, &r.keys.channel, e.tag[:], token).Slice()
 	if err != nil {
 		return filled{}, err
 	}
@@ -171,6 +171,6 @@ func (r *remote) forget(ctx context.Context, t tag) error {
 }
 
 func (r *remote) erase(ctx context.Context, t tag) error {
-	keys := append([]string{r.keys.erased(t), r.keys.sequence(t[0])}, r.keys.data(t)...)
+	keys := append(r.keys.of(t, erasedKey, sequenceKey), r.keys.data(t)...)
 	return forgetScript.Run(ctx, r.writes, keys, erasureStays.Milliseconds(), r.keys.channel, t[:]).Err()
 }

@@ -246,7 +246,7 @@ func (r *remote) acquirePatiently(ctx context.Context, t tag, token string, last
 }
 
 func (r *remote) acquire(ctx context.Context, t tag, token string, lasts time.Duration, seen int64) (leaseAnswer, error) {
-	reply, err := leaseScript.Run(ctx, r.writes, []string{r.keys.entry(t), r.keys.lease(t), r.keys.overtaker(t)},
+	reply, err := leaseScript.Run(ctx, r.writes, r.keys.of(t, schemaSuffix[schema], leaseKey, overtakerKey),
 		token, lasts.Milliseconds(), seen, maxSealed+1).Slice()
 	if err != nil {
 		return leaseAnswer{}, err
@@ -327,7 +327,7 @@ func (r *remote) renew(t tag, token string, lasts time.Duration, ended, stop <-c
 // prolong has a lease last for that long from now.
 func (r *remote) prolong(t tag, token string, lasts time.Duration) {
 	err := within(r.open, r.store, func(ctx context.Context) error {
-		return renewScript.Run(ctx, r.writes, []string{r.keys.lease(t), r.keys.overtaker(t)}, token, lasts.Milliseconds()).Err()
+		return renewScript.Run(ctx, r.writes, r.keys.of(t, leaseKey, overtakerKey), token, lasts.Milliseconds()).Err()
 	})
 	if err != nil {
 		r.failed(err)
@@ -337,7 +337,7 @@ func (r *remote) prolong(t tag, token string, lasts time.Duration) {
 // release ends a lease that brought nothing.
 func (r *remote) release(ctx context.Context, t tag, token string) {
 	err := within(context.WithoutCancel(ctx), r.patience.recall, func(ctx context.Context) error {
-		return releaseScript.Run(ctx, r.writes, []string{r.keys.sequence(t[0]), r.keys.lease(t), r.keys.overtaker(t)}, token, r.keys.channel, t[:]).Err()
+		return releaseScript.Run(ctx, r.writes, r.keys.of(t, sequenceKey, leaseKey, overtakerKey), token, r.keys.channel, t[:]).Err()
 	})
 	if err != nil {
 		r.failed(err)

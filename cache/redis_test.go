@@ -102,7 +102,7 @@ func TestSchemasSideBySide(t *testing.T) {
 	r := startRemote(t, server, patient)
 	direct := directly(t, server)
 	subject := newTag()
-	newer := r.keys.subject(subject, schemaSuffix[schema+1])
+	newer := r.keys.of(subject, schemaSuffix[schema+1])[0]
 	if err := direct.Set(t.Context(), newer, "of a newer program", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestLeastRights(t *testing.T) {
 		c.Recall(t.Context(), key)
 		c.RecallAll(t.Context(), []email.Key{keyOf(t, "eve@orchard.example.com")})
 	}
-	if err := renewScript.Run(t.Context(), c.remote.writes, []string{c.remote.keys.lease(newTag())}, "mine", 1).Err(); err != nil {
+	if err := renewScript.Run(t.Context(), c.remote.writes, c.remote.keys.of(newTag(), leaseKey), "mine", 1).Err(); err != nil {
 		t.Error(err)
 	}
 	if err := errors.Join(c.ForgetProvider(t.Context(), "alpha"), c.Forget(t.Context(), key)); err != nil {

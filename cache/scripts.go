@@ -45,45 +45,54 @@ func newKeyspace(prefix string, db int) keyspace {
 	return keyspace{prefix: prefix, channel: prefix + "news:" + strconv.Itoa(db)}
 }
 
-func (k keyspace) subject(t tag, name string) string {
-	key := make([]byte, 0, 128)
-	key = append(key, k.prefix...)
-	key = append(key, '{')
-	key = hex.AppendEncode(key, t[:1])
-	key = append(key, '}', ':')
-	key = base64.RawURLEncoding.AppendEncode(key, t[:])
-	return string(append(key, name...))
-}
+// The ends of a subject's keys. That of a record is in schemaSuffix.
+const (
+	erasedKey    = ":erased"    // the time of its last erasure
+	leaseKey     = ":lease"     // the token of whoever asks vendors about it
+	overtakerKey = ":overtaker" // the token of whoever asks beside the one with the lease
+	sequenceKey  = "}:sequence" // of its group, not its own: the number of messages
+)
 
-// entry is the key of a subject's record.
-func (k keyspace) entry(t tag) string { return k.subject(t, schemaSuffix[schema]) }
-
-// erased is the key of the time of a subject's last erasure.
-func (k keyspace) erased(t tag) string { return k.subject(t, ":erased") }
-
-// lease is the key of the token of whoever asks vendors about a subject.
-func (k keyspace) lease(t tag) string { return k.subject(t, ":lease") }
-
-// overtaker is the key of the token of whoever asks beside the one with the lease.
-func (k keyspace) overtaker(t tag) string { return k.subject(t, ":overtaker") }
-
-// data lists the keys that an erasure deletes: the records of every schema, so
-// that an older program erases what a newer one has stored.
-func (k keyspace) data(t tag) []string {
-	keys := []string{k.lease(t), k.overtaker(t)}
-	for _, suffix := range schemaSuffix[1:] {
-		keys = append(keys, k.subject(t, suffix))
+// of spells keys of one subject, in one piece of memory.
+func (k keyspace) of(t tag, ends ...string) []string {
+	text, at := make([]byte, 0, 1<<9), make([]int, 0, 1<<3)
+	for _, end := range ends {
+		text = k.appendKey(text, t, end)
+		at = append(at, len(text))
+	}
+	whole, from := string(text), 0
+	keys := make([]string, len(ends))
+	for i, to := range at {
+		keys[i], from = whole[from:to], to
 	}
 	return keys
 }
 
+func (k keyspace) appendKey(text []byte, t tag, end string) []byte {
+	text = append(text, k.prefix...)
+	text = append(text, '{')
+	text = hex.AppendEncode(text, t[:1])
+	if end != sequenceKey {
+		text = append(text, '}', ':')
+		text = base64.RawURLEncoding.AppendEncode(text, t[:])
+	}
+	return append(text, end...)
+}
+
+// entry is the key of a subject's record.
+func (k keyspace) entry(t tag) string {
+	return string(k.appendKey(make([]byte, 0, 1<<7), t, schemaSuffix[schema]))
+}
+
+// data lists the keys that an erasure deletes: the records of every schema, so
+// that an older program erases what a newer one has stored.
+func (k keyspace) data(t tag) []string {
+	return k.of(t, append([]string{leaseKey, overtakerKey}, schemaSuffix[1:]...)...)
+}
+
 // sequence is the key of the number of messages about a group.
 func (k keyspace) sequence(group byte) string {
-	key := make([]byte, 0, 128)
-	key = append(key, k.prefix...)
-	key = append(key, '{')
-	key = hex.AppendEncode(key, []byte{group})
-	return string(append(key, "}:sequence"...))
+	return string(k.appendKey(nil, tag{group}, sequenceKey))
 }
 
 // barriers is the key of the times until which providers are not believed.

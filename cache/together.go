@@ -58,8 +58,8 @@ func (c *together) Eval(ctx context.Context, script string, keys []string, args 
 func (c *together) eval(ctx context.Context, name, script string, keys []string, args []any) *redis.Cmd {
 	words := make([]any, 0, 3+len(keys)+len(args))
 	words = append(words, name, script, len(keys))
-	for _, key := range keys {
-		words = append(words, key)
+	for i := range keys {
+		words = append(words, &keys[i]) // a string would be copied to the heap
 	}
 	command := redis.NewCmd(ctx, append(words, args...)...)
 	command.SetFirstKeyPos(3)
