@@ -22,10 +22,10 @@ type Address struct {
 // facts is what the normalizer learned about one address, or the domain behind
 // the key of a company.
 type facts struct {
+	key         string // what Key reveals; text is a part of it where nothing was folded
 	text        string // local@domain
 	at          int    // index of the @ in text, noAt if it is a company's domain
 	registrable int    // where in text the registrable domain begins
-	profile     Profile
 	repairs     repairs
 	flags       flags
 }

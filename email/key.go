@@ -39,7 +39,17 @@ func (d Domain) Key() Key {
 	if d.IsZero() {
 		return Key{}
 	}
-	return Key{f: seal(facts{text: d.name, at: noAt})}
+	key := domainKeyVersion + ":" + d.name
+	return Key{f: seal(facts{key: key, text: key[len(key)-len(d.name):], at: noAt})}
+}
+
+// keyText is the text of the key of an address, for whoever asks for it often.
+func keyText(profile Profile, whole string, at int) string {
+	if profile == ProfileConsumer {
+		local, domain := fold(whole[:at], whole[at+1:])
+		return addressKeyVersion + ":" + string(ProfileConsumer) + ":" + local + "@" + domain
+	}
+	return addressKeyVersion + ":" + string(ProfileNone) + ":" + whole
 }
 
 // IsZero reports whether k is no key.
@@ -52,15 +62,7 @@ func (k Key) Reveal() string {
 	if k.f == nil {
 		return ""
 	}
-	f := *k.f
-	switch {
-	case f.at == noAt:
-		return domainKeyVersion + ":" + f.text
-	case f.profile == ProfileConsumer:
-		local, domain := fold(f.text[:f.at], f.text[f.at+1:])
-		return addressKeyVersion + ":" + string(ProfileConsumer) + ":" + local + "@" + domain
-	}
-	return addressKeyVersion + ":" + string(ProfileNone) + ":" + f.text
+	return (*k.f).key
 }
 
 // Forms returns what the key stands for whatever the profile is: the exact

@@ -101,11 +101,15 @@ func (p *pipeline) changed(from, to string, other repairs) {
 // address builds the Address of a mailbox. The role of a local part is that of
 // its text before a tag.
 func (n *Normalizer) address(m mailbox, whole string, done repairs) Address {
+	key := keyText(n.profile, whole, len(m.local))
+	if strings.HasSuffix(key, whole) {
+		whole = key[len(key)-len(whole):] // one text to keep
+	}
 	f := facts{
+		key:         key,
 		text:        whole,
 		at:          len(m.local),
 		registrable: len(m.local) + 1 + m.host.registrable,
-		profile:     n.profile,
 		repairs:     done,
 		flags:       m.host.flags,
 	}
