@@ -15,7 +15,7 @@ func TestACrewRunsAllAtOnceAndRestsForAWhile(t *testing.T) {
 		resting := func() int {
 			crew.mu.Lock()
 			defer crew.mu.Unlock()
-			return crew.resting
+			return len(crew.rested)
 		}
 		for range 3 { // the later ones by those who rest
 			hold := make(chan struct{})
