@@ -50,6 +50,7 @@ func measureAll(ctx context.Context, c runCommand) error {
 		}
 	}
 	c.tableHead(os.Stdout, results.Here())
+	failed := 0
 	for _, row := range rows {
 		if !c.wants(row) {
 			continue
@@ -60,12 +61,16 @@ func measureAll(ctx context.Context, c runCommand) error {
 		}
 		if err != nil {
 			measured = result{value: "failed", detail: strings.ReplaceAll(err.Error(), "\n", " "), failed: true}
+			failed++
 		}
 		if err := c.tell(os.Stdout, row, measured); err != nil {
 			return err
 		}
 	}
 	fmt.Printf("\nload at the end %s\n", results.Here().Load)
+	if failed > 0 {
+		return fmt.Errorf("%d rows could not be measured", failed)
+	}
 	return b.joinProfiles(ctx)
 }
 

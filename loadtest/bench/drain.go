@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -65,17 +66,25 @@ func (d drain) measure(ctx context.Context, b *bench) (result, error) {
 	if err := pinAny(); err != nil {
 		return result{}, err
 	}
-	ours, err := d.run(ctx, b, results.Service, d.fleet)
+	var answered atomic.Int64
+	ours, calls, err := d.run(ctx, b, results.Service, b.Drain, func(ctx context.Context, b *bench, vendors *fleet.Vendors) (work, error) {
+		return d.fleet(ctx, b, vendors, &answered)
+	})
 	if err != nil {
 		return result{}, err
 	}
-	measured := result{value: ours.String(), drains: []results.Drain{ours}}
+	measured := result{
+		value:  ours.String(),
+		detail: fmt.Sprintf("%d answers of %d calls in %s", answered.Load(), calls, b.Drain),
+		drains: []results.Drain{ours},
+	}
 	if !d.naive {
 		return measured, nil
 	}
-	var others []string
+	length := min(b.Drain, naiveDrain)
+	others := []string{measured.detail}
 	for _, policy := range naive.Policies {
-		theirs, err := d.run(ctx, b, policy.Name, func(_ context.Context, _ *bench, vendors *fleet.Vendors) (work, error) {
+		theirs, _, err := d.run(ctx, b, policy.Name, length, func(_ context.Context, _ *bench, vendors *fleet.Vendors) (work, error) {
 			perSecond, burst := float64(d.limit.Amount)/d.limit.Window.Seconds(), int(max(d.limit.Burst, 1))
 			return func(ctx context.Context) { policy.Call(ctx, vendors.URL(vendorName), perSecond, burst) }, nil
 		})
@@ -83,19 +92,23 @@ func (d drain) measure(ctx context.Context, b *bench) (result, error) {
 			return result{}, err
 		}
 		measured.drains = append(measured.drains, theirs)
-		others = append(others, theirs.Policy+" "+theirs.String())
+		others = append(others, fmt.Sprintf("%s %s in %s", theirs.Policy, theirs, length))
 	}
 	measured.detail = strings.Join(others, "; ")
 	return measured, nil
 }
 
+// naiveDrain is the length of a usual policy's run: a refusal more or less says
+// nothing among its many.
+const naiveDrain = 30 * time.Second
+
 // work asks until ctx ends.
 type work func(ctx context.Context)
 
-// run starts a vendor and who calls it by that policy, and counts in the
-// vendor's ledger from the beginning of a window until the run's length has
-// passed.
-func (d drain) run(ctx context.Context, b *bench, policy string, prepare func(context.Context, *bench, *fleet.Vendors) (work, error)) (results.Drain, error) {
+// run starts a vendor that tells in seconds how long to wait, and who calls it by
+// that policy, and counts in the vendor's ledger from the beginning of a window until
+// the run's length has passed.
+func (d drain) run(ctx context.Context, b *bench, policy string, length time.Duration, prepare func(context.Context, *bench, *fleet.Vendors) (work, error)) (drained results.Drain, calls int64, err error) {
 	latency := fakevendor.Latency{Median: 120 * time.Millisecond, Sigma: 0.4}
 	if d.took > 0 {
 		latency = fakevendor.Latency{Median: d.took}
@@ -106,20 +119,20 @@ func (d drain) run(ctx context.Context, b *bench, policy string, prepare func(co
 	}
 	vendors, err := fleet.StartVendors(fakevendor.Config{Seed: 1, Vendors: map[string]fakevendor.Vendor{vendorName: {
 		Data:   &fakevendor.Data{},
-		Limits: fakevendor.Limits{Rules: []strict.Limit{d.limit}, Bans: bans, ClockSkew: d.skew},
+		Limits: fakevendor.Limits{Rules: []strict.Limit{d.limit}, Bans: bans, ClockSkew: d.skew, Hint: fakevendor.Hint{Form: "seconds"}},
 		Faults: fakevendor.Faults{Latency: latency},
 	}}})
 	if err != nil {
-		return results.Drain{}, err
+		return results.Drain{}, 0, err
 	}
 	b.later(vendors.Stop)
 	ask, err := prepare(ctx, b, vendors)
 	if err != nil {
-		return results.Drain{}, err
+		return results.Drain{}, 0, err
 	}
 	begin := time.Now().Truncate(10 * time.Second).Add(10*time.Second - d.skew)
 	pause(ctx, time.Until(begin))
-	working, cancel := context.WithDeadline(ctx, begin.Add(b.Drain))
+	working, cancel := context.WithDeadline(ctx, begin.Add(length))
 	defer cancel()
 	ended := make(chan struct{})
 	go func() { ask(working); close(ended) }()
@@ -127,16 +140,16 @@ func (d drain) run(ctx context.Context, b *bench, policy string, prepare func(co
 	summary := vendors.Summary(vendorName)
 	<-ended
 	if ctx.Err() != nil {
-		return results.Drain{}, ctx.Err()
+		return results.Drain{}, 0, ctx.Err()
 	}
 	if summary.Calls == 0 {
-		return results.Drain{}, errors.New("no call reached the vendor")
+		return results.Drain{}, 0, errors.New("no call reached the vendor")
 	}
 	return results.Drain{
 		Policy:  policy,
-		Done:    float64(summary.Calls-summary.RateLimited) / d.ideal(b.Drain),
+		Done:    float64(summary.Calls-summary.RateLimited) / d.ideal(length),
 		Refused: 10_000 * float64(summary.RateLimited) / float64(summary.Calls),
-	}, nil
+	}, summary.Calls, nil
 }
 
 // ideal is how many calls the limit allows in a run that begins with a window.
@@ -151,8 +164,9 @@ func (d drain) ideal(length time.Duration) float64 {
 	}
 }
 
-// fleet starts Redis and three replicas and keeps a backlog in front of them.
-func (d drain) fleet(ctx context.Context, b *bench, vendors *fleet.Vendors) (work, error) {
+// fleet starts Redis and three replicas, keeps a backlog in front of them and counts
+// what they answer.
+func (d drain) fleet(ctx context.Context, b *bench, vendors *fleet.Vendors, answered *atomic.Int64) (work, error) {
 	redis, err := fleet.StartRedis(ctx, b.dir, fleet.AnyCore)
 	if err != nil {
 		return nil, err
@@ -188,8 +202,10 @@ func (d drain) fleet(ctx context.Context, b *bench, vendors *fleet.Vendors) (wor
 			}
 			asked := fresh(n)
 			asked.Lane, asked.Budget = enrichv1.Lane_LANE_BULK, durationpb.New(2*time.Minute)
-			if _, err := clients[at].Enrich(ctx, asked); err != nil {
+			if answer, err := clients[at].Enrich(ctx, asked); err != nil {
 				pause(ctx, 200*time.Millisecond)
+			} else if answer.GetPerson() != nil {
+				answered.Add(1)
 			}
 			return true
 		})
