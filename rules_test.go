@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 var onlyIn = map[string][]string{
 	"google.golang.org/grpc":                   {"server", "proto", "cmd", "examples", "loadtest"},
 	"github.com/dgraph-io/ristretto/v2":        {"cache"},
-	"github.com/redis/go-redis/v9":             {"cache", "quota", "redisconn", "privacy", "idempotency"},
+	"github.com/redis/go-redis/v9":             {"cache", "quota", "redisconn", "privacy", "idempotency", "loadtest/bench/floor"},
 	"golang.org/x/time/rate":                   {"quota", "loadtest"},
 	"github.com/sony/gobreaker/v2":             {"router", "cache", "sinks"},
 	"github.com/fsnotify/fsnotify":             {"config"},

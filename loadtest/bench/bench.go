@@ -97,12 +97,12 @@ func (b *bench) one(ctx context.Context, row row) (result, error) {
 func (b *bench) later(end func()) { b.ending = append(b.ending, end) }
 
 // floor starts a floor on the server's core.
-func (b *bench) floor(ctx context.Context, kind string, size int) (*fleet.Process, error) {
+func (b *bench) floor(ctx context.Context, kind string, options ...string) (*fleet.Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	process, err := fleet.Serve(ctx, fleet.Program{Name: "floor " + kind, Args: []string{self, "floor", kind, "--size", strconv.Itoa(size)}, Core: b.Server})
+	process, err := fleet.Serve(ctx, fleet.Program{Name: "floor " + kind, Args: append([]string{self, "floor", kind}, options...), Core: b.Server})
 	if err == nil {
 		b.later(process.Stop)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 
 	"google.golang.org/grpc"
@@ -128,7 +129,7 @@ func (b *bench) unary(process *fleet.Process) (*measured, error) {
 
 // echo calls a floor's method with a payload of so many bytes.
 func (b *bench) echo(ctx context.Context, method string, request, answer int) (*measured, error) {
-	process, err := b.floor(ctx, "grpc", answer)
+	process, err := b.floor(ctx, "grpc", "--size", strconv.Itoa(answer))
 	if err != nil {
 		return nil, err
 	}

@@ -65,9 +65,10 @@ func (c *runCommand) Run(ctx context.Context) error { return measureAll(ctx, *c)
 
 // floorCommand runs one floor in this process.
 type floorCommand struct {
-	Kind    string `arg:"" enum:"grpc,rest,vendor"`
+	Kind    string `arg:"" enum:"grpc,rest,vendor,exchange"`
 	Size    int    `default:"1750"`
 	Vendor  string
+	Redis   string
 	Workers int   `default:"16"`
 	Calls   int64 `default:"1000"`
 }
@@ -79,6 +80,8 @@ func (c *floorCommand) Run(ctx context.Context) error {
 		return floor.ServeGRPC(ctx, c.Size)
 	case "rest":
 		return floor.ServeREST(ctx, c.Size)
+	case "exchange":
+		return floor.ServeExchange(ctx, c.Redis, c.Vendor)
 	default:
 		return floor.CallVendor(ctx, c.Vendor, c.Workers, c.Calls)
 	}

@@ -57,13 +57,27 @@ func (b *bench) missing(ctx context.Context, ours *measured, way func(connection
 		return result{}, err
 	}
 	ours.process = service.Current()
+	exchange, err := b.floor(ctx, "exchange", "--vendor", vendors.URL(vendorName), "--redis", redis.Address)
+	if err != nil {
+		return result{}, err
+	}
+	plainly, err := b.unreading(exchange)
+	if err != nil {
+		return result{}, err
+	}
+	plain := &measured{process: exchange, records: ours.records, callers: ours.callers}
 	if err := pin(b.Client); err != nil {
 		return result{}, err
 	}
 	var bare []time.Duration
 	for round := range b.Rounds + 1 {
-		ours.call = way(connection, int64(round)*1_000_000)
+		const leads = 1_000_000 // more than a round asks for
+		ours.call, plain.call = way(connection, int64(round)*leads), way(plainly, int64(round+b.Rounds+1)*leads)
 		cost, err := ours.round(ctx, b.Length)
+		if err != nil {
+			return result{}, err
+		}
+		plainCost, err := plain.round(ctx, b.Length)
 		if err != nil {
 			return result{}, err
 		}
@@ -72,12 +86,13 @@ func (b *bench) missing(ctx context.Context, ours *measured, way func(connection
 			return result{}, err
 		}
 		if round > 0 {
-			ours.rounds, bare = append(ours.rounds, cost), append(bare, least)
+			ours.rounds, plain.rounds, bare = append(ours.rounds, cost), append(plain.rounds, plainCost), append(bare, least)
 		}
 	}
 	calls := vendors.Summary(vendorName)
 	measured := ours.over(&measured{rounds: bare})
-	measured.detail += fmt.Sprintf("; %d duplicates in %d vendor calls", calls.Duplicates, calls.Calls)
+	measured.detail += fmt.Sprintf("; %s over the libraries' bare exchange of %s; %d duplicates in %d vendor calls",
+		ours.over(plain).value, micros(plain.least()), calls.Duplicates, calls.Calls)
 	return measured, nil
 }
 

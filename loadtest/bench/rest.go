@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/enrichd/enrichd/loadtest/fleet"
 )
@@ -22,7 +23,7 @@ func restHit(ctx context.Context, b *bench) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	floor, err := b.floor(ctx, "rest", length)
+	floor, err := b.floor(ctx, "rest", "--size", strconv.Itoa(length))
 	if err != nil {
 		return result{}, err
 	}

@@ -104,7 +104,7 @@ func CallVendor(ctx context.Context, address string, workers int, calls int64) e
 		for range workers {
 			working.Go(func() {
 				for n := number.Add(1); n <= until && ctx.Err() == nil; n = number.Add(1) {
-					if call(ctx, client, fmt.Sprintf("%s/v5/person/enrich?email=floor%d.run%d@company%d.example", address, n, os.Getpid(), n%97)) == nil {
+					if _, err := call(ctx, client, fmt.Sprintf("%s/v5/person/enrich?email=floor%d.run%d@company%d.example", address, n, os.Getpid(), n%97)); err == nil {
 						done.Add(1)
 					}
 				}
@@ -124,19 +124,19 @@ func CallVendor(ctx context.Context, address string, workers int, calls int64) e
 	return json.NewEncoder(os.Stdout).Encode(cost)
 }
 
-func call(ctx context.Context, client *http.Client, address string) error {
+// call makes a call to the vendor and reads its answer.
+func call(ctx context.Context, client *http.Client, address string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	request.Header.Set("X-Api-Key", "k")
 	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
-	_, err = io.ReadAll(response.Body)
-	return err
+	return io.ReadAll(response.Body)
 }
 
 // processorTime is what this process has used.
