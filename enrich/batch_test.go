@@ -189,3 +189,34 @@ func TestEveryRequestObeysTheConfigurationOfItsBeginning(t *testing.T) {
 		}
 	})
 }
+
+// TestEachRequestOfABatchHasItsOwnBudget asks for the same with three budgets at
+// vendors that take ten seconds.
+func TestEachRequestOfABatchHasItsOwnBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, _ := newService(t, func(ctx context.Context, ask Ask) Found {
+			select {
+			case <-time.After(10 * time.Second):
+				return knows(ctx, ask)
+			case <-ctx.Done():
+				return Found{Err: outOfTime(ctx.Err())}
+			}
+		})
+		requests := staff(3)
+		for i, budget := range []time.Duration{time.Second, 20 * time.Second, 5 * time.Second} {
+			requests[i].Budget = budget
+			requests[i].Wanted = []Attribute{"person.title"}
+		}
+		begun, took := time.Now(), make([]time.Duration, len(requests))
+		complete := make([]bool, len(requests))
+		service.EnrichAll(t.Context(), requests, func(i int, answer Answer, err error) {
+			took[i], complete[i] = time.Since(begun), err == nil && answer.Completeness == Complete
+		})
+		if took[0] > time.Second || took[2] > 5*time.Second || took[2] < 4*time.Second || took[1] != 10*time.Second {
+			t.Errorf("answered after %s", took)
+		}
+		if want := []bool{false, true, false}; !slices.Equal(complete, want) {
+			t.Errorf("complete: %v, want %v", complete, want)
+		}
+	})
+}
