@@ -84,16 +84,18 @@ func (e Evidence) askFigures(f map[string]float64) {
 			found += n
 		}
 		notFound += t.Tally.Outcomes["not_found"]
-		f["wait."+t.Name+".p50"], f["wait."+t.Name+".p95"] = t.Tally.P50, t.Tally.P95
-		f["wait."+t.Name+".p99"], f["wait."+t.Name+".max"] = t.Tally.P99, t.Tally.Max
+		if t.Tally.Answered > 0 {
+			f["wait."+t.Name+".p50"], f["wait."+t.Name+".p95"] = t.Tally.P50, t.Tally.P95
+			f["wait."+t.Name+".p99"], f["wait."+t.Name+".max"] = t.Tally.P99, t.Tally.Max
+		}
 		f["answered."+t.Name] = float64(t.Tally.Answered)
-		f["failed_share."+t.Name] = share(t.Tally.Failed(), t.Tally.Failed()+t.Tally.Answered)
+		setShare(f, "failed_share."+t.Name, 1, t.Tally.Failed(), t.Tally.Failed()+t.Tally.Answered)
 	}
 	f["answered"], f["not_found"] = float64(answered), float64(notFound)
 	f["answered_per_second"] = float64(answered) / max(e.Length.Seconds(), 1e-9)
-	f["failed_share"] = share(failed, failed+answered)
+	setShare(f, "failed_share", 1, failed, failed+answered)
 	f["unfinished"] = float64(asked - answered - failed)
-	f["hit_ratio"] = share(cached, found)
+	setShare(f, "hit_ratio", 1, cached, found)
 }
 
 // ledgerFigures are what vendors saw.
@@ -127,9 +129,16 @@ func (e Evidence) ledgerFigures(f map[string]float64) {
 		return
 	}
 	f["vendor_calls"], f["duplicates"], f["cost_micros"] = float64(calls), float64(duplicates), float64(cost)
-	f["after_spent"], f["retry_depth"], f["retry_spread"] = float64(spent), float64(depth), spread(gaps)
-	f["refused_per_10k"], f["too_many_per_10k"] = 10_000*share(refused, calls), 10_000*share(tooMany, calls)
-	f["calls_per_lead"] = share(calls, leads)
+	f["after_spent"] = float64(spent)
+	if depth > 0 {
+		f["retry_depth"] = float64(depth)
+	}
+	if len(gaps) > 1 {
+		f["retry_spread"] = spread(gaps)
+	}
+	setShare(f, "refused_per_10k", 10_000, refused, calls)
+	setShare(f, "too_many_per_10k", 10_000, tooMany, calls)
+	setShare(f, "calls_per_lead", 1, calls, leads)
 }
 
 // savings compares with a service that remembers nothing: every answer would
@@ -182,18 +191,16 @@ func counted(entry fakevendor.Entry) bool {
 	return entry.Limit == ""
 }
 
-func share(part, whole int64) float64 {
-	if whole == 0 {
-		return 0
+// setShare sets a figure to so many parts of a whole. Of nothing there is no
+// share: the figure is left out, so that no bound on it holds.
+func setShare(f map[string]float64, name string, scale float64, part, whole int64) {
+	if whole > 0 {
+		f[name] = scale * float64(part) / float64(whole)
 	}
-	return float64(part) / float64(whole)
 }
 
-// spread is the standard deviation over the mean; 0 for fewer than two values.
+// spread is the standard deviation over the mean of two values or more.
 func spread(values []float64) float64 {
-	if len(values) < 2 {
-		return 0
-	}
 	var sum, squares float64
 	for _, value := range values {
 		sum += value

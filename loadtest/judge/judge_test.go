@@ -106,6 +106,29 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// TestNothingHasNoShare judges a service that asked no vendor and answered
+// nobody: bounds on shares of nothing do not hold.
+func TestNothingHasNoShare(t *testing.T) {
+	idle := judge.Evidence{
+		Began: began, Length: 20 * time.Second, RedisTrips: -1,
+		Traffic: []judge.Traffic{{Name: "sales", Tally: drive.Tally{Asked: 45, Latencies: drive.Latencies{P50: 9, P95: 19}}}},
+		Ledgers: []judge.Ledger{{Name: "acme"}},
+	}
+	for _, figure := range []string{
+		"calls_per_lead", "refused_per_10k", "too_many_per_10k", "retry_depth", "retry_spread", "hit_ratio", "failed_share",
+		"failed_share.sales", "lost_share", "wrong_answers", "wait.sales.p50", "wait.sales.max",
+	} {
+		r := judge.Judge(&scenario.Scenario{SLO: []string{figure + " <= 1000"}}, idle)
+		if r.Passed || r.Checks[0].Known {
+			t.Errorf("%s is %v, of nothing", figure, r.Checks[0].Value)
+		}
+	}
+	r := judge.Judge(&scenario.Scenario{SLO: []string{"vendor_calls <= 0", "unfinished <= 45"}}, idle)
+	if !r.Passed {
+		t.Errorf("checks %+v", r.Checks)
+	}
+}
+
 func TestVendorSecondBySecond(t *testing.T) {
 	r := judge.Judge(&scenario.Scenario{}, madeUp())
 	points := r.Vendors[0].Points
