@@ -17,10 +17,10 @@ var meanings = map[string]string{
 	"failed_share":         "errors over questions that came back",
 	"unfinished":           "questions under way when the load ended",
 	"vendor_calls":         "calls in the vendors' ledgers",
-	"calls_per_lead":       "those calls over the different ones among them: 1 where no call was repeated",
+	"calls_per_lead":       "those calls over the different people and companies that they asked for, over all vendors together",
 	"retry_depth":          "how often the call was made that a vendor got most often",
 	"retry_spread":         "standard deviation over mean of the time between a call and its repeat",
-	"refused_per_10k":      "calls that a limit refused, per 10,000 calls",
+	"refused_per_10k":      "calls that a limit or a ban refused, per 10,000 calls; not those that a fault did",
 	"too_many_per_10k":     "calls answered 429, faults included, per 10,000 calls",
 	"after_spent":          "calls refused because a day or month was spent",
 	"duplicates":           "calls billed for what had been billed before",
@@ -100,10 +100,11 @@ func (e Evidence) askFigures(f map[string]float64) {
 
 // ledgerFigures are what vendors saw.
 func (e Evidence) ledgerFigures(f map[string]float64) {
-	var calls, refused, tooMany, duplicates, cost, leads, spent, depth int64
+	var calls, refused, tooMany, duplicates, cost, spent, depth int64
 	var gaps []float64
+	subjects := map[string]bool{} // vendors of one server call them alike
 	for _, l := range e.Ledgers {
-		calls, refused, tooMany = calls+l.Summary.Calls, refused+l.Summary.RateLimited, tooMany+l.Summary.TooMany
+		calls, refused, tooMany = calls+l.Summary.Calls, refused+l.refused(), tooMany+l.Summary.TooMany
 		duplicates, cost = duplicates+l.Summary.Duplicates, cost+l.Summary.ChargedMicros
 		spent += l.spent()
 		last := map[string]time.Time{}
@@ -115,8 +116,10 @@ func (e Evidence) ledgerFigures(f map[string]float64) {
 			last[entry.Request] = entry.Time
 			times[entry.Request]++
 			depth = max(depth, times[entry.Request])
+			if entry.Subject != "" {
+				subjects[entry.Subject] = true
+			}
 		}
-		leads += int64(len(times))
 		if allowed := l.allowed(e.Began, e.Began.Add(e.Length)); allowed > 0 {
 			used := float64(l.admitted(e.Began, e.Began.Add(e.Length))) / allowed
 			f["quota_used."+l.Name] = used
@@ -138,7 +141,7 @@ func (e Evidence) ledgerFigures(f map[string]float64) {
 	}
 	setShare(f, "refused_per_10k", 10_000, refused, calls)
 	setShare(f, "too_many_per_10k", 10_000, tooMany, calls)
-	setShare(f, "calls_per_lead", 1, calls, leads)
+	setShare(f, "calls_per_lead", 1, calls, int64(len(subjects)))
 }
 
 // savings compares with a service that remembers nothing: every answer would
@@ -155,6 +158,17 @@ func (e Evidence) savings(f map[string]float64) {
 	whole := f["cost_micros"] / float64(fromVendors) * float64(found)
 	f["saved_micros"] = whole - f["cost_micros"]
 	f["saved_share"] = f["saved_micros"] / whole
+}
+
+// refused is how many calls a limit or a ban refused. Faults that refuse as if
+// they were one are booked under their own names.
+func (l Ledger) refused() (n int64) {
+	for limit, refused := range l.Summary.RefusedBy {
+		if limit != string(fakevendor.Storm) && limit != string(fakevendor.Sequence) {
+			n += refused
+		}
+	}
+	return n
 }
 
 // spent is how many calls a spent day or month refused.
@@ -181,14 +195,17 @@ func (l Ledger) admitted(from, to time.Time) (n int64) {
 }
 
 // counted tells whether a call was taken from the vendor's limits.
-func counted(entry fakevendor.Entry) bool {
+func counted(entry fakevendor.Entry) bool { return entry.Limit == "" && !struck(entry) }
+
+// struck tells whether a fault decided about a call before any limit did.
+func struck(entry fakevendor.Entry) bool {
 	switch entry.Fault {
 	case fakevendor.Outage, fakevendor.Brownout, fakevendor.Storm, fakevendor.HTML, fakevendor.Redirect:
-		return false
+		return true
 	case fakevendor.Sequence:
-		return entry.Status == 200
+		return entry.Status != 200
 	}
-	return entry.Limit == ""
+	return false
 }
 
 // setShare sets a figure to so many parts of a whole. Of nothing there is no

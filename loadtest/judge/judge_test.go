@@ -18,11 +18,12 @@ var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // madeUp is a run of 20 s at a vendor that allows 10 calls a second and, after
 // ten seconds, 5: 90 calls were admitted, 10 refused, 5 met a fault, and one
-// lead was asked for twice and billed twice.
+// lead was asked for twice and billed twice. Refused calls came too early to
+// have a subject.
 func madeUp() judge.Evidence {
 	var entries []fakevendor.Entry
 	add := func(at time.Duration, subject string, change func(*fakevendor.Entry)) {
-		entry := fakevendor.Entry{Time: began.Add(at), Request: subject, Status: 200, Milliseconds: 100}
+		entry := fakevendor.Entry{Time: began.Add(at), Request: subject, Subject: subject, Status: 200, Milliseconds: 100}
 		change(&entry)
 		entries = append(entries, entry)
 	}
@@ -34,10 +35,10 @@ func madeUp() judge.Evidence {
 		add(time.Duration(i)*200*time.Millisecond, subject, func(*fakevendor.Entry) {})
 	}
 	for i := range 10 {
-		add(19*time.Second, fmt.Sprint("refused", i), func(e *fakevendor.Entry) { e.Status, e.Limit = 429, "rate" })
+		add(19*time.Second, fmt.Sprint("refused", i), func(e *fakevendor.Entry) { e.Status, e.Limit, e.Subject = 429, "rate", "" })
 	}
 	for i := range 5 {
-		add(15*time.Second, fmt.Sprint("failed", i), func(e *fakevendor.Entry) { e.Status, e.Fault = 503, fakevendor.Outage })
+		add(15*time.Second, fmt.Sprint("failed", i), func(e *fakevendor.Entry) { e.Status, e.Fault, e.Subject = 503, fakevendor.Outage, "" })
 	}
 	rate := func(amount int64) []strict.Limit {
 		return []strict.Limit{{Name: "rate", Shape: strict.Fixed, Amount: amount, Window: time.Second}, {Name: "day", Shape: strict.Day, Amount: 1000}}
@@ -69,7 +70,7 @@ func TestFiguresOfAMadeUpRun(t *testing.T) {
 		"answered": 200, "answered_per_second": 10, "failed_share": 5.0 / 205, "unfinished": 5,
 		"quota_used": 90.0 / 150, "quota_used.acme": 90.0 / 150,
 		"refused_per_10k": 10_000.0 * 10 / 105, "duplicates": 1, "after_spent": 2,
-		"calls_per_lead": 105.0 / 104, "retry_depth": 2,
+		"calls_per_lead": 105.0 / 89, "retry_depth": 2,
 		"hit_ratio": 100.0 / 190, "cost_micros": 9_000_000, "cost_per_record": 9_000_000.0 / 190,
 		"saved_micros": 10_000_000, "saved_share": 10.0 / 19,
 		"redis_trips_per_lead": 2, "wait.sales.p95": 0.3,
@@ -103,6 +104,30 @@ func TestChecks(t *testing.T) {
 		if r.Passed != want || len(r.Checks) != 2 || r.Checks[1].Passed != want {
 			t.Errorf("%s: passed %t, checks %+v", line, r.Passed, r.Checks)
 		}
+	}
+}
+
+// TestALeadIsOneAtAllVendors asks a second vendor, which a storm shakes, for
+// somebody whom the first was asked for.
+func TestALeadIsOneAtAllVendors(t *testing.T) {
+	evidence := madeUp()
+	evidence.Ledgers = append(evidence.Ledgers, judge.Ledger{
+		Name:    "zenith",
+		Summary: fakevendor.Summary{Calls: 2, RateLimited: 1, TooMany: 1, RefusedBy: map[string]int64{"storm": 1}},
+		Entries: []fakevendor.Entry{
+			{Time: began, Request: "other", Fault: fakevendor.Storm, Limit: "storm", Status: 429},
+			{Time: began, Request: "other", Subject: "lead7", Status: 200},
+		},
+	})
+	r := judge.Judge(&scenario.Scenario{}, evidence)
+	if got := r.Figures["calls_per_lead"]; got != 107.0/89 {
+		t.Errorf("%v calls per lead, want 107 for 89 leads", got)
+	}
+	if got := r.Figures["refused_per_10k"]; got != 10_000.0*10/107 {
+		t.Errorf("%v refused of 10,000, want the 10 of the first vendor's limit", got)
+	}
+	if p := r.Vendors[1].Points[0]; p.Failed != 1 || p.Refused != 0 || p.Admitted != 1 {
+		t.Errorf("the storm's second %+v", p)
 	}
 }
 
