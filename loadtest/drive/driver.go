@@ -34,6 +34,8 @@ type Answer struct {
 	Waited time.Duration
 	// Calls are the vendor calls made for this answer alone.
 	Calls int
+	// Response as it came; nil for a failure.
+	Response *enrichv1.EnrichResponse
 }
 
 // OK tells whether the service answered; that vendors know nothing is an answer.
@@ -90,7 +92,7 @@ func (q Question) message() *enrichv1.EnrichRequest {
 
 // read takes from a response what is counted.
 func read(response *enrichv1.EnrichResponse) Answer {
-	answer := Answer{Code: "OK", Outcome: outcomes[response.GetOutcome()]}
+	answer := Answer{Code: "OK", Outcome: outcomes[response.GetOutcome()], Response: response}
 	slowest := -1
 	for _, provenance := range response.GetProvenance() {
 		slowest = max(slowest, slowness[provenance.GetTier()])

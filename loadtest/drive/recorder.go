@@ -19,7 +19,8 @@ type Point struct {
 	P99      float64 `json:"p99"`
 }
 
-// Latencies are counted from the intended start, in seconds.
+// Latencies are counted from the intended start, in seconds. Those of questions
+// that were left unanswered are in it, too: they took that long at least.
 type Latencies struct {
 	P50  float64 `json:"p50"`
 	P95  float64 `json:"p95"`
@@ -95,9 +96,21 @@ func (r *Recorder) Answer(answer Answer, intended, now time.Time) {
 	if answer.Tier != "" {
 		r.tally.Tiers[answer.Tier]++
 	}
-	latency := min(max(now.Sub(intended).Microseconds(), 1), longestLatency)
+	latency := microseconds(now.Sub(intended))
 	_ = r.all.RecordValue(latency)
 	_ = r.second.RecordValue(latency)
+}
+
+// Leave notes how long a question had waited that was still under way at the
+// end: a service that stalls must not look fast by the few that it answered.
+func (r *Recorder) Leave(intended, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.all.RecordValue(microseconds(now.Sub(intended)))
+}
+
+func microseconds(latency time.Duration) int64 {
+	return min(max(latency.Microseconds(), 1), longestLatency)
 }
 
 // Turn ends a second and returns what it brought.

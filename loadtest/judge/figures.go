@@ -15,7 +15,9 @@ var meanings = map[string]string{
 	"answered":             "questions that got an answer; that vendors know nothing is one",
 	"answered_per_second":  "the same per second of load",
 	"failed_share":         "errors over questions that came back",
-	"unfinished":           "questions under way when the load ended",
+	"lost_share":           "leads about whom nothing came, or an error, over leads that a vendor knows; not measured with a target",
+	"wrong_answers":        "answers that are not what the vendors hold true; not measured with a target",
+	"unfinished":           "questions under way when the load ended, within their budget",
 	"vendor_calls":         "calls in the vendors' ledgers",
 	"calls_per_lead":       "those calls over the different people and companies that they asked for, over all vendors together",
 	"retry_depth":          "how often the call was made that a vendor got most often",
@@ -36,6 +38,7 @@ var meanings = map[string]string{
 	"cpu_seconds_per_1k":   "processor time of all replicas for 1,000 answers",
 	"wait.*.p50":           "seconds from the intended start to the answer, of one traffic; also p95, p99, max",
 	"failed_share.*":       "errors of one traffic",
+	"lost_share.*":         "lost leads of one traffic",
 	"answered.*":           "answers of one traffic",
 	"quota_used.*":         "of one vendor",
 }
@@ -77,6 +80,7 @@ func (e Evidence) figures() map[string]float64 {
 // askFigures are what callers saw.
 func (e Evidence) askFigures(f map[string]float64) {
 	var asked, answered, failed, cached, found, notFound int64
+	var examined Examined
 	for _, t := range e.Traffic {
 		asked, answered, failed = asked+t.Tally.Asked, answered+t.Tally.Answered, failed+t.Tally.Failed()
 		cached += t.Tally.Tiers["memory"] + t.Tally.Tiers["redis"]
@@ -84,6 +88,9 @@ func (e Evidence) askFigures(f map[string]float64) {
 			found += n
 		}
 		notFound += t.Tally.Outcomes["not_found"]
+		examined.Known, examined.Lost = examined.Known+t.Examined.Known, examined.Lost+t.Examined.Lost
+		examined.Compared, examined.Wrong = examined.Compared+t.Examined.Compared, examined.Wrong+t.Examined.Wrong
+		setShare(f, "lost_share."+t.Name, 1, t.Examined.Lost, t.Examined.Known)
 		if t.Tally.Answered > 0 {
 			f["wait."+t.Name+".p50"], f["wait."+t.Name+".p95"] = t.Tally.P50, t.Tally.P95
 			f["wait."+t.Name+".p99"], f["wait."+t.Name+".max"] = t.Tally.P99, t.Tally.Max
@@ -94,6 +101,10 @@ func (e Evidence) askFigures(f map[string]float64) {
 	f["answered"], f["not_found"] = float64(answered), float64(notFound)
 	f["answered_per_second"] = float64(answered) / max(e.Length.Seconds(), 1e-9)
 	setShare(f, "failed_share", 1, failed, failed+answered)
+	setShare(f, "lost_share", 1, examined.Lost, examined.Known)
+	if examined.Compared > 0 {
+		f["wrong_answers"] = float64(examined.Wrong)
+	}
 	f["unfinished"] = float64(asked - answered - failed)
 	setShare(f, "hit_ratio", 1, cached, found)
 }

@@ -51,6 +51,20 @@ type Traffic struct {
 	Account string        `json:"account,omitempty"`
 	Tally   drive.Tally   `json:"tally"`
 	Points  []drive.Point `json:"points"`
+	// Examined answers; nothing when the truth is not known.
+	Examined Examined `json:"examined"`
+}
+
+// Examined counts answers and failures that were compared with what the vendors
+// know.
+type Examined struct {
+	// Known leads are those of which a vendor knows something that was asked for,
+	// and Lost those of them that nothing was told about.
+	Known int64 `json:"known"`
+	Lost  int64 `json:"lost"`
+	// Compared answers had facts, and Wrong ones of them a fact that is not true.
+	Compared int64 `json:"compared"`
+	Wrong    int64 `json:"wrong"`
 }
 
 // Vendor is what one vendor's ledger says.

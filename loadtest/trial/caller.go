@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/loadtest/drive"
 	"github.com/enrichd/enrichd/loadtest/fleet"
 	"github.com/enrichd/enrichd/loadtest/judge"
@@ -18,9 +19,18 @@ import (
 // patient client does.
 const afterFailure = 200 * time.Millisecond
 
+// unanswered is the code of a question that had no answer when its budget had
+// passed.
+const unanswered = "Unanswered"
+
+// grace is how long after its budget an answer may still be on its way.
+const grace = time.Second
+
 // caller plays one traffic.
 type caller struct {
 	scenario.Traffic
+
+	oracle oracle // nil with a target
 
 	source   workload.Source
 	doors    []*door
@@ -28,8 +38,9 @@ type caller struct {
 	exchange atomic.Int64 // number of the next
 	done     atomic.Bool
 
-	mu     sync.Mutex
-	points []drive.Point
+	mu       sync.Mutex
+	points   []drive.Point
+	examined judge.Examined
 }
 
 // door is a replica as a caller sees it.
@@ -75,6 +86,9 @@ func (t *trial) startCallers() error {
 			return fmt.Errorf("%s: %w", traffic.Name, err)
 		}
 		c := &caller{Traffic: traffic, source: source, recorder: drive.NewRecorder()}
+		if t.vendors != nil {
+			c.oracle = t.vendors
+		}
 		if t.Target != nil {
 			key, err := t.targetKey()
 			if err != nil {
@@ -157,8 +171,9 @@ func (c *caller) one(ctx context.Context, n int64, intended time.Time) bool {
 	if size <= 0 {
 		return false
 	}
+	asked := time.Now()
 	if intended.IsZero() {
-		intended = time.Now()
+		intended = asked
 	}
 	questions := make([]drive.Question, size)
 	for i := range questions {
@@ -166,12 +181,20 @@ func (c *caller) one(ctx context.Context, n int64, intended time.Time) bool {
 		c.recorder.Ask()
 	}
 	failed := false
-	answered := func(_ int, answer drive.Answer) {
+	answered := func(i int, answer drive.Answer) {
+		now := time.Now()
 		if ctx.Err() != nil {
-			return // the load has ended: what is under way is neither good nor bad
+			// The load has ended. What is under way is neither good nor bad yet,
+			// but it has waited, and its time may be over.
+			c.recorder.Leave(intended, now)
+			if now.Sub(asked) <= c.budget()+grace {
+				return
+			}
+			answer = drive.Answer{Code: unanswered}
 		}
 		failed = failed || !answer.OK()
-		c.recorder.Answer(answer, intended, time.Now())
+		c.recorder.Answer(answer, intended, now)
+		c.examine(questions[i].Email, answer)
 	}
 	driver := c.driver(n)
 	if driver == nil {
@@ -188,6 +211,24 @@ func (c *caller) one(ctx context.Context, n int64, intended time.Time) bool {
 		}
 	}
 	return true
+}
+
+// budget is how long an answer may take.
+func (c *caller) budget() time.Duration {
+	if c.Budget > 0 {
+		return c.Budget
+	}
+	return enrich.DefaultRetryBudget
+}
+
+// examine compares an answer with the truth where that is known.
+func (c *caller) examine(email string, answer drive.Answer) {
+	if c.oracle == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	examine(c.oracle, email, c.Fields, answer, &c.examined)
 }
 
 // driver of the nth exchange: replicas in turn, but for those that are away or
@@ -217,7 +258,7 @@ func (c *caller) result() judge.Traffic {
 	if lane == "" {
 		lane = "default"
 	}
-	return judge.Traffic{Name: c.Name, Via: c.Via, Lane: lane, Account: c.Account, Tally: c.recorder.Tally(), Points: c.points}
+	return judge.Traffic{Name: c.Name, Via: c.Via, Lane: lane, Account: c.Account, Tally: c.recorder.Tally(), Points: c.points, Examined: c.examined}
 }
 
 func (c *caller) close() {

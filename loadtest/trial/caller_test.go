@@ -1,0 +1,147 @@
+package trial
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/enrichd/enrichd/loadtest/drive"
+	"github.com/enrichd/enrichd/loadtest/judge"
+	"github.com/enrichd/enrichd/loadtest/scenario"
+	"github.com/enrichd/enrichd/loadtest/workload"
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+	"github.com/enrichd/enrichd/providers/fakevendor"
+)
+
+// service answers each question by a function.
+type service func(ctx context.Context, question drive.Question) drive.Answer
+
+func (s service) Ask(ctx context.Context, questions []drive.Question, answered func(int, drive.Answer)) {
+	for i, question := range questions {
+		answered(i, s(ctx, question))
+	}
+}
+
+func (service) Close() error { return nil }
+
+// asked is what comes out when a service is asked for so long.
+func asked(t *testing.T, traffic scenario.Traffic, length time.Duration, o oracle, s service) map[string]float64 {
+	t.Helper()
+	traffic.Name, traffic.Batch, traffic.Clump, traffic.Until = "clicks", 1, 1, length
+	if traffic.Workers == 0 {
+		traffic.Workers = 1000
+	}
+	source, err := workload.New(traffic.Name, traffic.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() (drive.Driver, error) { return s, nil }
+	c := &caller{Traffic: traffic, source: source, recorder: drive.NewRecorder(), doors: []*door{{open: open}}, oracle: o}
+	began := time.Now()
+	ctx, cancel := context.WithDeadline(t.Context(), began.Add(length))
+	defer cancel()
+	c.ask(ctx, began)
+	synctest.Wait()
+	evidence := judge.Evidence{Began: began, Length: length, RedisTrips: -1, Traffic: []judge.Traffic{c.result()}}
+	return judge.Judge(&scenario.Scenario{}, evidence).Figures
+}
+
+func hang(ctx context.Context, _ drive.Question) drive.Answer {
+	<-ctx.Done()
+	return drive.Answer{Code: "Canceled"}
+}
+
+// TestWhoNeverAnswersHasFailed asks a service that keeps every question.
+func TestWhoNeverAnswersHasFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := asked(t, scenario.Traffic{Rate: 10, Budget: 20 * time.Second}, time.Minute, nil, hang)
+		if f["failed_share"] != 1 || f["unfinished"] < 200 || f["unfinished"] > 220 {
+			t.Errorf("%v failed, %v unfinished; want all, but for those of the last 21 s", f["failed_share"], f["unfinished"])
+		}
+		if wait, known := f["wait.clicks.p95"]; known {
+			t.Errorf("waits of %v s for no answer", wait)
+		}
+	})
+}
+
+// TestAWaitWithoutAnEndIsLong asks a service that keeps every second question
+// and answers the others at once.
+func TestAWaitWithoutAnEndIsLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asks atomic.Int64
+		f := asked(t, scenario.Traffic{Rate: 10}, 40*time.Second, nil, func(ctx context.Context, q drive.Question) drive.Answer {
+			if asks.Add(1)%2 == 0 {
+				return drive.Answer{Code: "OK"}
+			}
+			return hang(ctx, q)
+		})
+		if got := f["wait.clicks.p95"]; got < 35 || got > 37 {
+			t.Errorf("95 %% waited for %v s at most, want some 36: half waits for up to 40", got)
+		}
+		if f["failed_share"] != 0 {
+			t.Errorf("%v failed before their budget was over", f["failed_share"])
+		}
+	})
+}
+
+// TestABacklogIsNoFailure has more workers than a service can serve at once.
+func TestABacklogIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		places := make(chan struct{}, 10)
+		f := asked(t, scenario.Traffic{Workers: 100}, time.Minute, nil, func(ctx context.Context, q drive.Question) drive.Answer {
+			select {
+			case places <- struct{}{}:
+			case <-ctx.Done():
+				return drive.Answer{Code: "Canceled"}
+			}
+			time.Sleep(time.Second)
+			<-places
+			return drive.Answer{Code: "OK"}
+		})
+		if f["failed_share"] != 0 || f["answered"] < 580 || f["unfinished"] < 90 {
+			t.Errorf("%v failed, %v answered, %v unfinished", f["failed_share"], f["answered"], f["unfinished"])
+		}
+	})
+}
+
+// TestAnswersAreComparedWithTheTruth asks services that tell the truth, nothing,
+// everybody the same, and of an error.
+func TestAnswersAreComparedWithTheTruth(t *testing.T) {
+	vendors, err := fakevendor.New(fakevendor.Config{Seed: 1, Vendors: map[string]fakevendor.Vendor{"peopledatalabs": {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := vendors.SetData("peopledatalabs", fakevendor.Data{}); err != nil {
+		t.Fatal(err)
+	}
+	titled := func(email string) drive.Answer {
+		title, _ := vendors.Truth(email)["person.title"].(string)
+		return drive.Answer{Code: "OK", Tier: "vendor", Response: &enrichv1.EnrichResponse{Person: &enrichv1.Person{Title: &title}}}
+	}
+	first := workload.Address("clicks", 0)
+	for name, test := range map[string]struct {
+		service     service
+		lost, wrong float64
+	}{
+		"true":        {func(_ context.Context, q drive.Question) drive.Answer { return titled(q.Email) }, 0, 0},
+		"the first's": {func(context.Context, drive.Question) drive.Answer { return titled(first) }, 0, 1},
+		"nothing": {func(context.Context, drive.Question) drive.Answer {
+			return drive.Answer{Code: "OK", Outcome: "not_found", Response: &enrichv1.EnrichResponse{}}
+		}, 1, 0},
+		"an error": {func(context.Context, drive.Question) drive.Answer { return drive.Answer{Code: "Unavailable"} }, 1, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := asked(t, scenario.Traffic{Rate: 10, Fields: []string{"person.title"}}, 10*time.Second, vendors, test.service)
+			if f["lost_share"] != test.lost || (f["wrong_answers"] > 50) != (test.wrong > 0) {
+				t.Errorf("%s: lost share %v, %v wrong answers", name, f["lost_share"], f["wrong_answers"])
+			}
+			if test.lost > 0 {
+				if wrong, known := f["wrong_answers"]; known {
+					t.Errorf("%s: %v wrong answers where there was nothing to compare", name, wrong)
+				}
+			}
+		})
+	}
+}
