@@ -26,8 +26,10 @@ type Evidence struct {
 type Ledger struct {
 	Name    string
 	Summary fakevendor.Summary
-	// Entries of all calls, oldest first.
+	// Entries of all calls, oldest first, but for the first Cut ones, which the
+	// vendor no longer keeps.
 	Entries []fakevendor.Entry
+	Cut     int64
 	// Quotas that held, oldest first.
 	Quotas []Quota
 }

@@ -111,13 +111,13 @@ func (e Evidence) askFigures(f map[string]float64) {
 
 // ledgerFigures are what vendors saw.
 func (e Evidence) ledgerFigures(f map[string]float64) {
-	var calls, refused, tooMany, duplicates, cost, spent, depth int64
+	var calls, refused, tooMany, duplicates, cost, spent, depth, cut int64
 	var gaps []float64
 	subjects := map[string]bool{} // vendors of one server call them alike
 	for _, l := range e.Ledgers {
 		calls, refused, tooMany = calls+l.Summary.Calls, refused+l.refused(), tooMany+l.Summary.TooMany
 		duplicates, cost = duplicates+l.Summary.Duplicates, cost+l.Summary.ChargedMicros
-		spent += l.spent()
+		spent, cut = spent+l.spent(), cut+l.Cut
 		last := map[string]time.Time{}
 		times := map[string]int64{}
 		for _, entry := range l.Entries {
@@ -144,15 +144,18 @@ func (e Evidence) ledgerFigures(f map[string]float64) {
 	}
 	f["vendor_calls"], f["duplicates"], f["cost_micros"] = float64(calls), float64(duplicates), float64(cost)
 	f["after_spent"] = float64(spent)
+	setShare(f, "refused_per_10k", 10_000, refused, calls)
+	setShare(f, "too_many_per_10k", 10_000, tooMany, calls)
+	if cut > 0 {
+		return // what is left would tell of fewer leads and fewer repeats
+	}
+	setShare(f, "calls_per_lead", 1, calls, int64(len(subjects)))
 	if depth > 0 {
 		f["retry_depth"] = float64(depth)
 	}
 	if len(gaps) > 1 {
 		f["retry_spread"] = spread(gaps)
 	}
-	setShare(f, "refused_per_10k", 10_000, refused, calls)
-	setShare(f, "too_many_per_10k", 10_000, tooMany, calls)
-	setShare(f, "calls_per_lead", 1, calls, int64(len(subjects)))
 }
 
 // savings compares with a service that remembers nothing: every answer would

@@ -36,7 +36,7 @@ func Judge(s *scenario.Scenario, e Evidence) *Report {
 // vendor sums a ledger up second by second.
 func (l Ledger) vendor(began time.Time, length time.Duration) Vendor {
 	v := Vendor{
-		Name: l.Name, Calls: l.Summary.Calls, RateLimited: l.refused(), TooMany: l.Summary.TooMany,
+		Name: l.Name, Calls: l.Summary.Calls, Cut: l.Cut, RateLimited: l.refused(), TooMany: l.Summary.TooMany,
 		Duplicates: l.Summary.Duplicates, CostMicros: l.Summary.ChargedMicros,
 		Allowed: l.allowed(began, began.Add(length)),
 	}

@@ -131,6 +131,22 @@ func TestALeadIsOneAtAllVendors(t *testing.T) {
 	}
 }
 
+// TestACutLedgerTellsNoLeads: what must be counted one by one is not measured
+// when the vendor has forgotten some of its calls.
+func TestACutLedgerTellsNoLeads(t *testing.T) {
+	evidence := madeUp()
+	evidence.Ledgers[0].Entries, evidence.Ledgers[0].Cut = evidence.Ledgers[0].Entries[50:], 50
+	r := judge.Judge(&scenario.Scenario{}, evidence)
+	for _, figure := range []string{"calls_per_lead", "retry_depth", "retry_spread"} {
+		if got, known := r.Figures[figure]; known {
+			t.Errorf("%s is %v", figure, got)
+		}
+	}
+	if r.Figures["vendor_calls"] != 105 || r.Figures["duplicates"] != 1 || r.Vendors[0].Cut != 50 {
+		t.Errorf("figures %v, cut %d", r.Figures, r.Vendors[0].Cut)
+	}
+}
+
 // TestNothingHasNoShare judges a service that asked no vendor and answered
 // nobody: bounds on shares of nothing do not hold.
 func TestNothingHasNoShare(t *testing.T) {

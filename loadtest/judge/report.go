@@ -69,11 +69,14 @@ type Examined struct {
 
 // Vendor is what one vendor's ledger says.
 type Vendor struct {
-	Name        string `json:"name"`
-	Calls       int64  `json:"calls"`
-	RateLimited int64  `json:"rate_limited"`
-	TooMany     int64  `json:"too_many"`
-	Duplicates  int64  `json:"duplicates"`
+	Name  string `json:"name"`
+	Calls int64  `json:"calls"`
+	// Cut is how many of the calls, the oldest, are in no figure that needs them
+	// one by one: the vendor no longer keeps them.
+	Cut         int64 `json:"cut,omitempty"`
+	RateLimited int64 `json:"rate_limited"`
+	TooMany     int64 `json:"too_many"`
+	Duplicates  int64 `json:"duplicates"`
 	// CostMicros is what it billed.
 	CostMicros int64 `json:"cost_micros"`
 	// Allowed is how many calls its limits allowed during the load; 0: it has

@@ -84,6 +84,13 @@ func Run(ctx context.Context, s *scenario.Scenario, options Options) (*judge.Rep
 
 // load asks for as long as the scenario says and returns what came out.
 func (t *trial) load(ctx context.Context, progress io.Writer) (*judge.Report, error) {
+	var elsewhere *remote
+	if t.Target != nil && t.Target.Vendors != "" {
+		var err error
+		if elsewhere, err = newRemote(ctx, t.Target.Vendors); err != nil {
+			return nil, err
+		}
+	}
 	tripsBefore := t.redisTrips(ctx)
 	t.began = time.Now()
 	for i := range t.Vendors {
@@ -122,13 +129,15 @@ func (t *trial) load(ctx context.Context, progress io.Writer) (*judge.Report, er
 		evidence.Traffic = append(evidence.Traffic, caller.result())
 	}
 	for _, vendor := range t.Vendors {
-		evidence.Ledgers = append(evidence.Ledgers, judge.Ledger{
+		ledger := judge.Ledger{
 			Name: vendor.Name, Summary: t.vendors.Summary(vendor.Name),
 			Entries: t.vendors.Ledger(vendor.Name, 0, t.FakeVendors().LedgerEntries), Quotas: t.quotas[vendor.Name],
-		})
+		}
+		ledger.Cut = max(ledger.Summary.Calls-int64(len(ledger.Entries)), 0) // calls still come in
+		evidence.Ledgers = append(evidence.Ledgers, ledger)
 	}
-	if t.Target != nil && t.Target.Vendors != "" {
-		ledgers, err := remoteLedgers(ctx, t.Target.Vendors, t.began)
+	if elsewhere != nil {
+		ledgers, err := elsewhere.ledgers(ctx)
 		if err != nil {
 			return nil, err
 		}
