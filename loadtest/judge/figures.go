@@ -26,8 +26,8 @@ var meanings = map[string]string{
 	"too_many_per_10k":     "calls answered 429, faults included, per 10,000 calls",
 	"after_spent":          "calls refused because a day or month was spent",
 	"duplicates":           "calls billed for what had been billed before",
-	"quota_used":           "calls admitted over calls that the limits allowed, of the vendor with the least",
-	"cost_micros":          "what vendors billed, shown in the price list's currency",
+	"quota_used":           "calls admitted over calls that the limits allowed, in whole windows, of the vendor with the least",
+	"cost_micros":          "what vendors billed, in micros: millionths of the price list's currency",
 	"cost_per_record":      "the same for each answer that found something",
 	"hit_ratio":            "answers from the caches over all answers that found something",
 	"saved_micros":         "what the cached answers would have cost at the price of the others",
@@ -131,8 +131,9 @@ func (e Evidence) ledgerFigures(f map[string]float64) {
 				subjects[entry.Subject] = true
 			}
 		}
-		if allowed := l.allowed(e.Began, e.Began.Add(e.Length)); allowed > 0 {
-			used := float64(l.admitted(e.Began, e.Began.Add(e.Length))) / allowed
+		until, whole := l.judged(e.Began, e.Began.Add(e.Length))
+		if allowed := l.allowed(e.Began, until); whole && allowed > 0 {
+			used := float64(l.admitted(e.Began, until)) / allowed
 			f["quota_used."+l.Name] = used
 			if least, known := f["quota_used"]; !known || used < least {
 				f["quota_used"] = used

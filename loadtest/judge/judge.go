@@ -35,10 +35,11 @@ func Judge(s *scenario.Scenario, e Evidence) *Report {
 
 // vendor sums a ledger up second by second.
 func (l Ledger) vendor(began time.Time, length time.Duration) Vendor {
+	until, _ := l.judged(began, began.Add(length))
 	v := Vendor{
 		Name: l.Name, Calls: l.Summary.Calls, Cut: l.Cut, RateLimited: l.refused(), TooMany: l.Summary.TooMany,
 		Duplicates: l.Summary.Duplicates, CostMicros: l.Summary.ChargedMicros,
-		Allowed: l.allowed(began, began.Add(length)),
+		Allowed: l.allowed(began, until),
 	}
 	v.Points = make([]VendorPoint, int(math.Round(length.Seconds())))
 	for i := range v.Points {

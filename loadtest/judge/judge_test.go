@@ -131,6 +131,25 @@ func TestALeadIsOneAtAllVendors(t *testing.T) {
 	}
 }
 
+// TestAWindowCutInTwoIsNotJudged has a load of 12 s with windows of 10 s: the
+// second window may be used up within its two seconds.
+func TestAWindowCutInTwoIsNotJudged(t *testing.T) {
+	evidence := madeUp()
+	evidence.Length = 12 * time.Second
+	evidence.Ledgers[0].Quotas = []judge.Quota{{From: began, Limits: []strict.Limit{{Shape: strict.Fixed, Amount: 100, Window: 10 * time.Second}}}}
+	for i := range 80 {
+		at := began.Add(10*time.Second + time.Duration(i)*time.Millisecond)
+		evidence.Ledgers[0].Entries = append(evidence.Ledgers[0].Entries, fakevendor.Entry{Time: at, Status: 200})
+	}
+	if got := judge.Judge(&scenario.Scenario{}, evidence).Figures["quota_used"]; got != 0.5 {
+		t.Errorf("%v of the quota used, want 50 calls of 100", got)
+	}
+	evidence.Length = 9 * time.Second
+	if got, known := judge.Judge(&scenario.Scenario{}, evidence).Figures["quota_used"]; known {
+		t.Errorf("%v of the quota used without a whole window", got)
+	}
+}
+
 // TestACutLedgerTellsNoLeads: what must be counted one by one is not measured
 // when the vendor has forgotten some of its calls.
 func TestACutLedgerTellsNoLeads(t *testing.T) {

@@ -50,6 +50,21 @@ func perSecond(limits []strict.Limit) float64 {
 	return least
 }
 
+// judged is until when a vendor's quota is judged. A window that the end of the
+// load cuts in two may be used up at once or evenly, and both are right; so its
+// calls and its share do not count. known is false when no window was whole.
+func (l Ledger) judged(from, to time.Time) (until time.Time, known bool) {
+	until = to
+	for _, quota := range l.Quotas {
+		for _, limit := range quota.Limits {
+			if end := to.Truncate(max(limit.Window, 1)); limit.Shape == strict.Fixed && end.Before(until) {
+				until = end
+			}
+		}
+	}
+	return until, until.After(from)
+}
+
 // allowed is how many calls the ledger's limits let through between two
 // moments; 0 when there are none.
 func (l Ledger) allowed(from, to time.Time) float64 {

@@ -79,8 +79,8 @@ type Vendor struct {
 	Duplicates  int64 `json:"duplicates"`
 	// CostMicros is what it billed.
 	CostMicros int64 `json:"cost_micros"`
-	// Allowed is how many calls its limits allowed during the load; 0: it has
-	// no limits.
+	// Allowed is how many calls its limits allowed during the load, in whole
+	// windows; 0: it has no limits.
 	Allowed float64       `json:"allowed"`
 	Points  []VendorPoint `json:"points"`
 }
