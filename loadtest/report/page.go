@@ -18,7 +18,7 @@ import (
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"measured": measured, "seconds": seconds,
+	"measured": measured, "wait": wait, "failures": failures,
 }).Parse(pageText))
 
 // pageData is what the page shows.
@@ -32,8 +32,11 @@ type pageData struct {
 	Others         []drawing
 }
 
-// tile is one large figure.
-type tile struct{ Name, Value, Note string }
+// tile is one large figure. Failed ones have not kept to a bound.
+type tile struct {
+	Name, Value, Note string
+	Failed            bool
+}
 
 // line is one figure with its meaning.
 type line struct{ Name, Value, Meaning string }
@@ -78,6 +81,8 @@ func tiles(r *judge.Report) (tiles []tile) {
 		{"calls_per_lead", "vendor calls per lead", ""},
 		{"hit_ratio", "answered from the caches", ""},
 		{"failed_share", "failed", ""},
+		{"lost_share", "of the leads lost", ""},
+		{"wrong_answers", "wrong answers", ""},
 		{"saved_share", "of the cost saved by the caches", ""},
 	} {
 		value, known := r.Figures[one.figure]
@@ -88,9 +93,28 @@ func tiles(r *judge.Report) (tiles []tile) {
 		if one.note != "" {
 			note = fmt.Sprintf(one.note, figure("", r.Figures["answered_per_second"]))
 		}
-		tiles = append(tiles, tile{one.name, strings.ReplaceAll(figure(one.figure, value), " %", "%"), note})
+		if whose := ofVendor(r, one.figure, value); whose != "" {
+			note = "the least: " + whose
+		}
+		failed := slices.ContainsFunc(r.Checks, func(check judge.Check) bool {
+			return !check.Passed && (check.Figure == one.figure || strings.HasPrefix(check.Figure, one.figure+"."))
+		})
+		tiles = append(tiles, tile{one.name, strings.ReplaceAll(figure(one.figure, value), " %", "%"), note, failed})
 	}
 	return tiles
+}
+
+// ofVendor names the vendor, one of several, whose figure stands for all.
+func ofVendor(r *judge.Report, name string, value float64) string {
+	if len(r.Vendors) < 2 {
+		return ""
+	}
+	for _, vendor := range r.Vendors {
+		if its, known := r.Figures[name+"."+vendor.Name]; known && its == value {
+			return vendor.Name
+		}
+	}
+	return ""
 }
 
 // vendorDrawing is a vendor's calls against its quota.
@@ -116,6 +140,9 @@ func vendorDrawing(r *judge.Report, v judge.Vendor) drawing {
 		Legend: []key{{"one", "admitted"}, {"three", "met a fault"}, {"bad", "refused by a limit"}, {"limit", "quota, on average"}}}
 	if v.Allowed > 0 {
 		d.Note += fmt.Sprintf("; its limits allowed %.0f", v.Allowed)
+	}
+	if v.Cut > 0 {
+		d.Note += "; " + cut(v)
 	}
 	d.SVG = template.HTML(c.svg()) // drawn here, every text in it escaped
 	return d
@@ -162,7 +189,7 @@ func latencyDrawing(r *judge.Report, t judge.Traffic) drawing {
 		{"p50", "one", false, at(func(p drive.Point) float64 { return p.P50 })},
 	}
 	return drawing{Title: "Time to an answer: " + t.Name + " (" + t.Lane + " lane, " + t.Via + ")",
-		Note:   fmt.Sprintf("from the intended start; half within %s, 95 %% within %s, 99 %% within %s", seconds(t.Tally.P50), seconds(t.Tally.P95), seconds(t.Tally.P99)),
+		Note:   fmt.Sprintf("from the intended start; half within %s, 95 %% within %s, 99 %% within %s", wait(t, t.Tally.P50), wait(t, t.Tally.P95), wait(t, t.Tally.P99)),
 		Legend: []key{{"one", "half"}, {"two", "95 %"}, {"three", "99 %"}},
 		SVG:    template.HTML(c.svg())}
 }

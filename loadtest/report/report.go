@@ -46,8 +46,21 @@ func Text(w io.Writer, r *judge.Report) {
 	}
 	for _, t := range r.Traffic {
 		fmt.Fprintf(w, "  %-16s %8d answered  %6d failed  p50 %s  p95 %s  p99 %s\n", t.Name, t.Tally.Answered, t.Tally.Failed(),
-			seconds(t.Tally.P50), seconds(t.Tally.P95), seconds(t.Tally.P99))
+			wait(t, t.Tally.P50), wait(t, t.Tally.P95), wait(t, t.Tally.P99))
+		if failed := failures(t); failed != "" {
+			fmt.Fprintf(w, "  %-16s failed: %s\n", "", failed)
+		}
 	}
+	for _, v := range r.Vendors {
+		if v.Cut > 0 {
+			fmt.Fprintf(w, "  %s\n", v.Name+": "+cut(v))
+		}
+	}
+}
+
+// cut says that a vendor's ledger is not whole.
+func cut(v judge.Vendor) string {
+	return fmt.Sprintf("the ledger no longer has the first %d calls, so leads and repeats are not counted", v.Cut)
 }
 
 // Scenario is the verdict as it is kept beside those of other runs.

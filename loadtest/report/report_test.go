@@ -118,6 +118,58 @@ func TestWhatProcessesHeld(t *testing.T) {
 	}
 }
 
+// TestAFailedRunSaysWhy reads the page and the terminal's lines of a run in which
+// nobody was answered and a ledger was cut.
+func TestAFailedRunSaysWhy(t *testing.T) {
+	r := sample(3)
+	r.Traffic[0].Tally.Codes = map[string]int64{"InvalidArgument": 7, "Unavailable": 45, "OK": 0}
+	r.Vendors[0].Cut = 12
+	var page, text bytes.Buffer
+	if err := report.WriteHTML(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	report.Text(&text, r)
+	for _, written := range []string{page.String(), text.String()} {
+		for _, want := range []string{"45 Unavailable, 7 InvalidArgument", "no longer has the first 12 calls", "–"} {
+			if !strings.Contains(written, want) {
+				t.Errorf("no %q in\n%s", want, written)
+			}
+		}
+	}
+}
+
+// TestTilesOfFailedFiguresStandOut has duplicates that fail and a quota, of the
+// lesser vendor, that holds.
+func TestTilesOfFailedFiguresStandOut(t *testing.T) {
+	r := sample(3)
+	r.Vendors = append(r.Vendors, judge.Vendor{Name: "zenith"})
+	r.Figures["quota_used.acme"], r.Figures["quota_used.zenith"] = 1, 0.99
+	var page bytes.Buffer
+	if err := report.WriteHTML(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`<div class="tile failed"><b>2</b><span>paid twice</span>`,
+		`<div class="tile"><b>99.00%</b><span>of the vendors&#39; quota used, the least: zenith</span>`,
+	} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+}
+
+// TestMoneyIsShownInTheUnitOfBounds: who writes what a report shows as a bound
+// gets that bound.
+func TestMoneyIsShownInTheUnitOfBounds(t *testing.T) {
+	r := sample(3)
+	r.Checks[0] = judge.Check{Line: "cost_per_record <= 250000", Figure: "cost_per_record", Value: 280_000, Known: true}
+	var text bytes.Buffer
+	report.Text(&text, r)
+	if !strings.Contains(text.String(), "280000 micros") {
+		t.Errorf("text: %s", text.String())
+	}
+}
+
 func TestJSONIsReadBack(t *testing.T) {
 	var text bytes.Buffer
 	if err := report.WriteJSON(&text, sample(3)); err != nil {

@@ -1,7 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,12 +47,35 @@ func figure(name string, value float64) string {
 	case strings.HasSuffix(base, "_share") || base == "hit_ratio" || base == "quota_used":
 		return fmt.Sprintf("%.2f %%", 100*value)
 	case strings.HasSuffix(base, "micros") || base == "cost_per_record":
-		return fmt.Sprintf("%.4f", value/1e6)
+		return fmt.Sprintf("%.0f micros", value) // the unit of bounds
 	case value == float64(int64(value)):
 		return fmt.Sprintf("%d", int64(value))
 	default:
 		return fmt.Sprintf("%.3g", value)
 	}
+}
+
+// failures names the codes of what failed, the most frequent first; nothing
+// when nothing failed.
+func failures(t judge.Traffic) string {
+	var failed []string
+	for _, code := range slices.SortedFunc(maps.Keys(t.Tally.Codes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.Tally.Codes[b], t.Tally.Codes[a]), cmp.Compare(a, b))
+	}) {
+		if code != "OK" {
+			failed = append(failed, fmt.Sprintf("%d %s", t.Tally.Codes[code], code))
+		}
+	}
+	return strings.Join(failed, ", ")
+}
+
+// wait is how long a share of a traffic's questions took; a dash when none was
+// answered.
+func wait(t judge.Traffic, value float64) string {
+	if t.Tally.Answered == 0 {
+		return "–"
+	}
+	return seconds(value)
 }
 
 func seconds(value float64) string {
