@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/enrichd/enrichd/providers/fakevendor"
+	"github.com/enrichd/enrichd/providers/fakevendor/strict"
 )
 
 // Scenario is one load test.
@@ -146,13 +147,54 @@ func (e Event) What() string {
 	}
 	var changed []string
 	if e.Faults != nil {
-		changed = append(changed, "faults")
+		changed = append(changed, faults(e.Faults.Rules))
 	}
 	if e.Limits != nil {
-		changed = append(changed, "limits")
+		changed = append(changed, limits(e.Limits.Rules))
 	}
 	if e.Data != nil {
-		changed = append(changed, "data")
+		changed = append(changed, "other data")
 	}
 	return e.Vendor + ": " + strings.Join(changed, ", ")
+}
+
+// faults says which ones begin, and for how long.
+func faults(rules []fakevendor.Fault) string {
+	var all []string
+	for _, rule := range rules {
+		text := string(rule.Kind)
+		if rule.Share > 0 {
+			text += fmt.Sprintf(" of %.0f%%", 100*rule.Share)
+		}
+		if rule.From > 0 {
+			text += fmt.Sprintf(" after %s", rule.From)
+		}
+		if rule.Until > 0 {
+			text += fmt.Sprintf(" for %s", rule.Until-rule.From)
+		}
+		if rule.Every > 0 {
+			text += fmt.Sprintf(" every %s", rule.Every)
+		}
+		all = append(all, text)
+	}
+	if len(all) == 0 {
+		return "no faults"
+	}
+	return strings.Join(all, ", ")
+}
+
+// limits says which ones hold from now on.
+func limits(rules []strict.Limit) string {
+	var all []string
+	for _, rule := range rules {
+		text := fmt.Sprintf("%s of %d", rule.Shape, rule.Amount)
+		if rule.Window > 0 {
+			text += fmt.Sprintf(" per %s", rule.Window)
+		}
+		all = append(all, text)
+	}
+	if len(all) == 0 {
+		return "no limits"
+	}
+	return "limits: " + strings.Join(all, ", ")
 }
