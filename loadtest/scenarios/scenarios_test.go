@@ -1,0 +1,45 @@
+package scenarios_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/enrichd/enrichd/loadtest/scenario"
+	"github.com/enrichd/enrichd/loadtest/scenarios"
+)
+
+// TestEveryScenarioDemandsTheLeast looks for the bounds without which a service
+// that answers nobody, loses leads, says what is not true, pays twice or runs
+// into refusals would be called good.
+func TestEveryScenarioDemandsTheLeast(t *testing.T) {
+	for _, name := range scenarios.Names() {
+		text, err := scenarios.Files.ReadFile(name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := scenario.Parse(name+".yaml", bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var bounded []string
+		for _, line := range s.SLO {
+			if bound, err := scenario.ParseBound(line); err == nil && bound.AtMost {
+				bounded = append(bounded, bound.Figure)
+			}
+		}
+		for _, figure := range []string{"lost_share", "wrong_answers", "duplicates", "refused_per_10k"} {
+			if !slices.Contains(bounded, figure) {
+				t.Errorf("%s: no bound on %s", name, figure)
+			}
+		}
+		if slices.Contains(bounded, "failed_share") {
+			continue
+		}
+		for _, traffic := range s.Traffic {
+			if !slices.Contains(bounded, "failed_share."+traffic.Name) {
+				t.Errorf("%s: no bound on failures, at least not on those of %s", name, traffic.Name)
+			}
+		}
+	}
+}
