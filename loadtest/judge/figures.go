@@ -15,6 +15,7 @@ var meanings = map[string]string{
 	"answered":             "questions that got an answer; that vendors know nothing is one",
 	"answered_per_second":  "the same per second of load",
 	"failed_share":         "errors over questions that came back",
+	"found_share":          "answers with a fact over all answers",
 	"lost_share":           "leads about whom nothing came, or an error, over leads that a vendor knows; not measured with a target",
 	"wrong_answers":        "answers that are not what the vendors hold true; not measured with a target",
 	"unfinished":           "questions under way when the load ended, within their budget",
@@ -101,6 +102,7 @@ func (e Evidence) askFigures(f map[string]float64) {
 	f["answered"], f["not_found"] = float64(answered), float64(notFound)
 	f["answered_per_second"] = float64(answered) / max(e.Length.Seconds(), 1e-9)
 	setShare(f, "failed_share", 1, failed, failed+answered)
+	setShare(f, "found_share", 1, found, answered)
 	setShare(f, "lost_share", 1, examined.Lost, examined.Known)
 	if examined.Compared > 0 {
 		f["wrong_answers"] = float64(examined.Wrong)

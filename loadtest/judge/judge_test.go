@@ -67,7 +67,7 @@ func madeUp() judge.Evidence {
 func TestFiguresOfAMadeUpRun(t *testing.T) {
 	r := judge.Judge(&scenario.Scenario{}, madeUp())
 	for name, want := range map[string]float64{
-		"answered": 200, "answered_per_second": 10, "failed_share": 5.0 / 205, "lost_share": 15.0 / 195, "lost_share.sales": 15.0 / 195, "wrong_answers": 2, "unfinished": 5,
+		"answered": 200, "answered_per_second": 10, "failed_share": 5.0 / 205, "found_share": 0.95, "lost_share": 15.0 / 195, "lost_share.sales": 15.0 / 195, "wrong_answers": 2, "unfinished": 5,
 		"quota_used": 90.0 / 150, "quota_used.acme": 90.0 / 150,
 		"refused_per_10k": 10_000.0 * 10 / 105, "duplicates": 1, "after_spent": 2,
 		"calls_per_lead": 105.0 / 89, "retry_depth": 2,
@@ -176,7 +176,7 @@ func TestNothingHasNoShare(t *testing.T) {
 	}
 	for _, figure := range []string{
 		"calls_per_lead", "refused_per_10k", "too_many_per_10k", "retry_depth", "retry_spread", "hit_ratio", "failed_share",
-		"failed_share.sales", "lost_share", "wrong_answers", "wait.sales.p50", "wait.sales.max",
+		"failed_share.sales", "found_share", "lost_share", "wrong_answers", "wait.sales.p50", "wait.sales.max",
 	} {
 		r := judge.Judge(&scenario.Scenario{SLO: []string{figure + " <= 1000"}}, idle)
 		if r.Passed || r.Checks[0].Known {
