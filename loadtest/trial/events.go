@@ -7,8 +7,12 @@ import (
 	"syscall"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
 	"github.com/enrichd/enrichd/loadtest/fleet"
 	"github.com/enrichd/enrichd/loadtest/scenario"
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
 
 // happen begins the events, each at its time, while there is load.
@@ -56,24 +60,42 @@ func (t *trial) do(ctx context.Context, event scenario.Event) error {
 		}
 		return nil
 	case "reload replicas":
-		return t.reload(event.Service)
+		return t.reload(ctx, event.Service)
 	default:
 		return t.change(event)
 	}
 }
 
-// reload gives every replica its changed configuration and asks it to obey.
-func (t *trial) reload(over fleet.Config) error {
+// reload gives every replica its changed configuration and asks it to obey. One
+// that refuses is an error: what came after would tell of something else.
+func (t *trial) reload(ctx context.Context, over fleet.Config) error {
 	for i, replica := range t.replicas {
 		t.configs[i] = fleet.Merge(t.configs[i], over)
 		if err := replica.Configure(t.configs[i]); err != nil {
 			return err
 		}
-		if err := replica.Current().Signal(syscall.SIGHUP); err != nil {
-			return err
+		if err := t.obey(ctx, replica.Current()); err != nil {
+			return fmt.Errorf("%s: %w", replica.Name(), err)
 		}
 	}
 	return nil
+}
+
+// obey has a process read its configuration again and tells whether it took it.
+// One that has ended takes it when it starts.
+func (t *trial) obey(ctx context.Context, process *fleet.Process) error {
+	if process.Ended() {
+		return nil
+	}
+	connection, err := grpc.NewClient(process.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	ctx, cancel := context.WithTimeout(t.authorize(ctx), 10*time.Second)
+	defer cancel()
+	_, err = enrichv1.NewAdminServiceClient(connection).ReloadConfig(ctx, &enrichv1.ReloadConfigRequest{})
+	return err
 }
 
 // change makes a vendor behave otherwise.

@@ -89,14 +89,19 @@ func (h *health) connection(process *fleet.Process) *grpc.ClientConn {
 }
 
 func (h *health) providers(ctx context.Context, connection *grpc.ClientConn) []*enrichv1.ProviderState {
-	if key := h.trial.keys[operator]; key != "" {
-		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key)
-	}
-	answer, err := enrichv1.NewAdminServiceClient(connection).ListProviders(ctx, &enrichv1.ListProvidersRequest{})
+	answer, err := enrichv1.NewAdminServiceClient(connection).ListProviders(h.trial.authorize(ctx), &enrichv1.ListProvidersRequest{})
 	if err != nil {
 		return nil
 	}
 	return answer.GetProviders()
+}
+
+// authorize adds the operator's key where replicas want one.
+func (t *trial) authorize(ctx context.Context) context.Context {
+	if key := t.keys[operator]; key != "" {
+		return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key)
+	}
+	return ctx
 }
 
 // bands returns all, those that still hold as ending at the given second.

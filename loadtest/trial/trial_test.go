@@ -81,6 +81,27 @@ func TestShortRun(t *testing.T) {
 	if !strings.Contains(progress.String(), "answered") {
 		t.Errorf("progress %q", progress.String())
 	}
+	testRefusedReload(ctx, t, binary)
+}
+
+// refusal is a run in whose middle the replicas are told what they cannot obey.
+const refusal = `
+length: 3s
+vendors: [{name: peopledatalabs, fake: {data: {}}}]
+traffic: [{name: clicks, rate: 5, fields: [person.title]}]
+events: [{at: 1s, do: reload replicas, service: {router: {attempts: -7}}}]
+slo: [failed_share <= 0]
+`
+
+// testRefusedReload wants an error of a reload that was refused.
+func testRefusedReload(ctx context.Context, t *testing.T, binary string) {
+	refused, err := scenario.Parse("refused.yaml", strings.NewReader(refusal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trial.Run(ctx, refused, trial.Options{Binary: binary}); err == nil || !strings.Contains(err.Error(), "replica 1") {
+		t.Errorf("error %v, want one about the replica that refused", err)
+	}
 }
 
 // TestATargetThatIsAway brings a report of failures, not an error.
