@@ -24,8 +24,17 @@ type restDriver struct {
 }
 
 func newREST(address, key string) *restDriver {
-	transport := &http.Transport{MaxIdleConnsPerHost: 256}
-	return &restDriver{client: &http.Client{Transport: transport}, address: "http://" + address + "/v1/enrich", key: key}
+	return &restDriver{client: NewClient(), address: "http://" + address + "/v1/enrich", key: key}
+}
+
+// NewClient returns a client that asks whom it is told to ask and nobody else. A
+// redirect, or a proxy of the environment, would bring leads and keys to where
+// nobody allowed the load to go.
+func NewClient() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 256},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 func (d *restDriver) Ask(ctx context.Context, questions []Question, answered func(int, Answer)) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/enrichd/enrichd/loadtest/drive"
 	"github.com/enrichd/enrichd/loadtest/judge"
 	"github.com/enrichd/enrichd/providers/fakevendor"
 )
@@ -97,7 +98,9 @@ func get(ctx context.Context, url string, into any) error {
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
+	client := drive.NewClient()
+	defer client.CloseIdleConnections()
+	response, err := client.Do(request)
 	if err != nil {
 		return err
 	}
