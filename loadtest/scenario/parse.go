@@ -116,6 +116,12 @@ func (s *Scenario) problems() (problems []error) {
 
 func (t Traffic) problems(s *Scenario) (problems []error) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if s.Target != nil && t.Via == "rest" && s.Target.REST == "" {
+		problem("via: rest, and target has no rest")
+	}
+	if s.Target != nil && t.Via != "rest" && s.Target.GRPC == "" {
+		problem("via: %s, and target has no grpc", t.Via)
+	}
 	if t.Name == "" || strings.ContainsAny(t.Name, " .") {
 		problem("name: %q is empty, or has spaces or dots", t.Name)
 	}

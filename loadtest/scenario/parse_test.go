@@ -80,6 +80,13 @@ traffic: [{name: clicks}]
 	if _, err := scenario.Parse("x.yaml", strings.NewReader(text+"redis: true")); err == nil {
 		t.Error("a target with a Redis of ours was accepted")
 	}
+	for _, via := range []string{"rest", "stream"} {
+		address := map[string]string{"rest": "grpc", "stream": "rest"}[via]
+		text := `{length: 5s, target: {` + address + `: "127.0.0.1:1"}, traffic: [{name: a, via: ` + via + `}]}`
+		if _, err := scenario.Parse("x.yaml", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "traffic[0]: via: "+via) {
+			t.Errorf("%s with an address for %s alone: %v", via, address, err)
+		}
+	}
 }
 
 func TestParseBound(t *testing.T) {
