@@ -5,49 +5,58 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/enrichd/enrichd/loadtest/scenario"
 )
 
 // guard refuses to ask machines outside this one and private networks, unless
-// the command line names them.
-func guard(target *scenario.Target, public []string) error {
-	for _, address := range []string{target.GRPC, target.REST, target.Vendors} {
-		if address == "" {
+// the command line names them. It returns the target by the addresses that it
+// found: a name that were looked up again might lead elsewhere by then.
+func guard(target *scenario.Target, public []string) (*scenario.Target, error) {
+	found := *target
+	for _, address := range []*string{&found.GRPC, &found.REST, &found.Vendors} {
+		if *address == "" {
 			continue
 		}
-		host, _, err := net.SplitHostPort(address)
+		at, err := lookUp(*address, public)
 		if err != nil {
-			return fmt.Errorf("target: %s: %w", address, err)
+			return nil, fmt.Errorf("target: %w", err)
 		}
-		if slices.Contains(public, host) {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-		cancel()
-		if err != nil {
-			return fmt.Errorf("target: %w", err)
-		}
-		for _, at := range found {
-			if !at.IP.IsLoopback() && !at.IP.IsPrivate() {
-				return fmt.Errorf("target: %s is at %s, outside this machine and private networks: name it with --public %s if it is yours", host, at.IP, host)
-			}
-		}
+		*address = at
 	}
-	return nil
+	return &found, nil
 }
 
-// sayWhatWouldBeDone is the dry run.
-func sayWhatWouldBeDone(s *scenario.Scenario) {
-	fmt.Printf("%s would ask grpc %q, rest %q for %s; add --really to do it:\n", s.Name, s.Target.GRPC, s.Target.REST, s.Length)
-	for _, t := range s.Traffic {
-		how := fmt.Sprintf("%d workers one lead after the other", t.Workers)
-		if t.Rate > 0 {
-			how = fmt.Sprintf("%g leads a second", t.Rate)
-		}
-		fmt.Printf("  %s: %s, via %s, %s\n", t.Name, how, t.Via, t.Workload.Kind)
+// lookUp returns where a host:port is. Hosts that the command line names stay
+// names.
+func lookUp(address string, public []string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", err
 	}
-	fmt.Println("vendors behind a real service bill what it asks of them")
+	// What follows the colon becomes a part of URLs, where more than a number
+	// could name another host.
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", fmt.Errorf("%s: the port is no number from 1 to 65535", address)
+	}
+	if host == "" {
+		return "", fmt.Errorf("%s: there is no host", address)
+	}
+	if slices.Contains(public, host) {
+		return address, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return "", err
+	}
+	for _, at := range found {
+		if !at.IP.IsLoopback() && !at.IP.IsPrivate() {
+			return "", fmt.Errorf("%s is at %s, outside this machine and private networks: name it with --public %s if it is yours", host, at.IP, host)
+		}
+	}
+	return net.JoinHostPort(found[0].String(), port), nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"strings"
 	"testing"
 
@@ -15,17 +16,45 @@ func TestGuard(t *testing.T) {
 		"192.0.2.1:8471":   false, // TEST-NET-1 stands for the outside
 		"[2001:db8::1]:80": false,
 		"127.0.0.1":        false,
+		// The port may not lead to another host, and must be one.
+		"10.1.2.3:1@127.0.0.1": false,
+		"127.0.0.1:1@8.8.8.8":  false,
+		"127.0.0.1:80/x":       false,
+		"127.0.0.1:http":       false,
+		"127.0.0.1:":           false,
+		"127.0.0.1:0":          false,
+		"127.0.0.1:-1":         false,
+		"127.0.0.1:99999":      false,
+		":8471":                false,
 	} {
-		err := guard(&scenario.Target{GRPC: address}, nil)
+		_, err := guard(&scenario.Target{GRPC: address}, nil)
 		if (err == nil) != allowed {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
 	outside := &scenario.Target{REST: "192.0.2.1:80"}
-	if err := guard(outside, []string{"192.0.2.1"}); err != nil {
+	if _, err := guard(outside, []string{"192.0.2.1"}); err != nil {
 		t.Errorf("named on the command line: %v", err)
 	}
-	if err := guard(outside, []string{"192.0.2.2"}); err == nil || !strings.Contains(err.Error(), "--public 192.0.2.1") {
+	if _, err := guard(outside, []string{"192.0.2.2"}); err == nil || !strings.Contains(err.Error(), "--public 192.0.2.1") {
 		t.Errorf("another one named: %v", err)
+	}
+}
+
+// TestWhatTheGuardFoundIsAsked: a name is looked up once, but for those that the
+// command line names.
+func TestWhatTheGuardFoundIsAsked(t *testing.T) {
+	target := &scenario.Target{GRPC: "localhost:8471", REST: "[::1]:8470", Vendors: "127.0.0.1:8490"}
+	found, err := guard(target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port, err := net.SplitHostPort(found.GRPC)
+	if err != nil || net.ParseIP(host) == nil || port != "8471" || found.REST != target.REST || found.Vendors != target.Vendors {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	named, err := guard(target, []string{"localhost"})
+	if err != nil || named.GRPC != target.GRPC {
+		t.Errorf("named on the command line: %+v, %v", named, err)
 	}
 }

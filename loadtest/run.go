@@ -42,18 +42,9 @@ func (c *runCommand) Run(ctx context.Context) error {
 	case len(c.Scenarios) == 0:
 		c.Scenarios = []string{"steady"}
 	}
-	var all []*scenario.Scenario
-	for _, name := range c.Scenarios {
-		read, err := readScenario(name)
-		if err != nil {
-			return err
-		}
-		if c.Length > 0 {
-			if read, err = read.WithLength(c.Length); err != nil {
-				return err
-			}
-		}
-		all = append(all, read)
+	all, err := c.read()
+	if err != nil || len(all) == 0 {
+		return err
 	}
 	binary, remove, err := c.build(ctx, all)
 	if err != nil {
@@ -62,15 +53,6 @@ func (c *runCommand) Run(ctx context.Context) error {
 	defer remove()
 	passed := true
 	for _, one := range all {
-		if one.Target != nil {
-			if err := guard(one.Target, c.Public); err != nil {
-				return err
-			}
-			if !c.Really {
-				sayWhatWouldBeDone(one)
-				continue
-			}
-		}
 		good, err := c.one(ctx, one, binary)
 		if err != nil {
 			return fmt.Errorf("%s: %w", one.Name, err)
@@ -81,6 +63,42 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return errFailed
 	}
 	return nil
+}
+
+// read returns the scenarios that are to be run, after it found all wrong with
+// any of them that can be found before. Of those with a target it says what
+// would be done, unless it is really to be.
+func (c *runCommand) read() ([]*scenario.Scenario, error) {
+	var all []*scenario.Scenario
+	for _, name := range c.Scenarios {
+		read, err := readScenario(name)
+		if err != nil {
+			return nil, err
+		}
+		if c.Length > 0 {
+			if read, err = read.WithLength(c.Length); err != nil {
+				return nil, err
+			}
+		}
+		if err := openFiles(read); err != nil {
+			return nil, fmt.Errorf("%s:\n%w", name, err)
+		}
+		if read.Target != nil {
+			if read.Target, err = guard(read.Target, c.Public); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		all = append(all, read)
+	}
+	var run []*scenario.Scenario
+	for _, one := range all {
+		if one.Target != nil && !c.Really {
+			sayWhatWouldBeDone(os.Stdout, one)
+			continue
+		}
+		run = append(run, one)
+	}
+	return run, nil
 }
 
 // build compiles enrichd once for all scenarios that start it.
