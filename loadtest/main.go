@@ -11,9 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/enrichd/enrichd/loadtest/fleet"
 )
 
 // command is the command line.
@@ -29,18 +30,27 @@ type command struct {
 var errFailed = errors.New("not all of it is good")
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := fleet.Interrupted(context.Background())
+	defer stop()
 	defer stop()
 	parsed := kong.Parse(&command{}, kong.Name("loadtest"),
-		kong.Description("Load tests of a fleet on this machine, judged by the vendors' ledgers."),
-		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)))
+		kong.Description("Load tests of a fleet on this machine, judged by the vendors' ledgers.\n\n"+
+			"Exit codes: 0 good; 1 not good; 2 there is no result, or the command line is wrong."),
+		kong.UsageOnError(), kong.Exit(exit), kong.BindTo(ctx, (*context.Context)(nil)))
 	switch err := parsed.Run(); {
 	case errors.Is(err, errFailed):
 		stop()
 		os.Exit(1)
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "loadtest: interrupted")
+		os.Exit(2)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "loadtest:", err)
 		stop()
 		os.Exit(2)
 	}
 }
+
+// exit ends the program after help or a wrong command line, for which kong has a
+// code of its own.
+func exit(code int) { os.Exit(min(code, 2)) }
