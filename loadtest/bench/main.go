@@ -8,8 +8,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/enrichd/enrichd/loadtest/bench/floor"
+	"github.com/enrichd/enrichd/loadtest/fleet"
 )
 
 // command is the command line.
@@ -88,7 +87,7 @@ func (c *floorCommand) Run(ctx context.Context) error {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := fleet.Interrupted(context.Background())
 	defer stop()
 	parsed := kong.Parse(&command{}, kong.Name("bench"),
 		kong.Description("Measure the service beside floors and naive policies, in one run on this machine."),
