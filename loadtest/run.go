@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/enrichd/enrichd/loadtest/fleet"
-	"github.com/enrichd/enrichd/loadtest/judge"
 	"github.com/enrichd/enrichd/loadtest/report"
 	"github.com/enrichd/enrichd/loadtest/results"
 	"github.com/enrichd/enrichd/loadtest/scenario"
@@ -23,15 +21,15 @@ import (
 
 // runCommand runs scenarios one after the other.
 type runCommand struct {
-	Scenarios []string      `arg:"" optional:"" help:"Names of scenarios that come with the program, or files. Default: steady." placeholder:"SCENARIO"`
-	All       bool          `help:"Run all scenarios that come with the program."`
-	Out       string        `default:"loadtest-reports" help:"Folder for reports."`
-	Length    time.Duration `help:"Another length; events keep their times." placeholder:"DURATION"`
-	Binary    string        `type:"existingfile" help:"An enrichd to test. Default: one built from these sources." placeholder:"FILE"`
-	Markdown  string        `help:"Also keep the verdicts in this page, and as JSON beside it; others stay." placeholder:"FILE.md"`
-	Keep      string        `help:"Keep the replicas' configurations and logs in this folder." placeholder:"FOLDER"`
-	Really    bool          `help:"Ask the service that the scenario's target names. Without it only what would be done is said."`
-	Public    []string      `help:"Hosts outside this machine and private networks that may be asked, by name." placeholder:"HOST"`
+	Scenarios []string       `arg:"" optional:"" help:"Names of scenarios that come with the program, or files. Default: steady." placeholder:"SCENARIO"`
+	All       bool           `help:"Run all scenarios that come with the program."`
+	Out       string         `default:"loadtest-reports" help:"Folder for reports."`
+	Length    *time.Duration `help:"Another length; events keep their times." placeholder:"DURATION"`
+	Binary    string         `type:"existingfile" help:"An enrichd to test. Default: one built from these sources." placeholder:"FILE"`
+	Markdown  string         `help:"Also keep the verdicts in this page, and as JSON beside it; others stay." placeholder:"FILE.md"`
+	Keep      string         `help:"Keep the replicas' configurations and logs in this folder." placeholder:"FOLDER"`
+	Really    bool           `help:"Ask the service that the scenario's target names. Without it only what would be done is said."`
+	Public    []string       `help:"Hosts outside this machine and private networks that may be asked, by name." placeholder:"HOST"`
 }
 
 // Run runs the scenarios.
@@ -45,6 +43,14 @@ func (c *runCommand) Run(ctx context.Context) error {
 	all, err := c.read()
 	if err != nil || len(all) == 0 {
 		return err
+	}
+	if err := writable(c.Out); err != nil {
+		return err
+	}
+	if c.Markdown != "" {
+		if _, err := results.Read(c.Markdown); err != nil {
+			return err
+		}
 	}
 	binary, remove, err := c.build(ctx, all)
 	if err != nil {
@@ -75,9 +81,9 @@ func (c *runCommand) read() ([]*scenario.Scenario, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.Length > 0 {
-			if read, err = read.WithLength(c.Length); err != nil {
-				return nil, err
+		if c.Length != nil {
+			if read, err = read.WithLength(*c.Length); err != nil {
+				return nil, fmt.Errorf("--length: %s:\n%w", name, err)
 			}
 		}
 		if err := openFiles(read); err != nil {
@@ -135,11 +141,11 @@ func (c *runCommand) one(ctx context.Context, s *scenario.Scenario, binary strin
 	}
 	here := results.Here()
 	outcome.Machine, outcome.Commit = here.Machine+", load "+here.Load, here.Commit
+	report.Text(os.Stdout, outcome) // before anything that can fail
 	page, err := keep(outcome, c.Out)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("its report could not be kept: %w", err)
 	}
-	report.Text(os.Stdout, outcome)
 	fmt.Printf("report: %s\n\n", page)
 	if c.Markdown == "" {
 		return outcome.Passed, nil
@@ -150,22 +156,6 @@ func (c *runCommand) one(ctx context.Context, s *scenario.Scenario, binary strin
 	}
 	kept.PutScenario(report.Scenario(outcome, here))
 	return outcome.Passed, kept.Write(c.Markdown)
-}
-
-// keep writes a report as JSON and as a page, and returns the page's path.
-func keep(outcome *judge.Report, folder string) (string, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", err
-	}
-	base := filepath.Join(folder, outcome.Scenario+outcome.Began.UTC().Format("-20060102-150405"))
-	var text, page bytes.Buffer
-	if err := report.WriteJSON(&text, outcome); err != nil {
-		return "", err
-	}
-	if err := report.WriteHTML(&page, outcome); err != nil {
-		return "", err
-	}
-	return base + ".html", errors.Join(os.WriteFile(base+".json", text.Bytes(), 0o644), os.WriteFile(base+".html", page.Bytes(), 0o644))
 }
 
 // readScenario reads a scenario by name or from a file.
