@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,9 @@ func ParseBound(line string) (Bound, error) {
 	value, err := parseValue(words[2])
 	if err != nil {
 		return Bound{}, fmt.Errorf("%q: %w", line, err)
+	}
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return Bound{}, fmt.Errorf("%q: %s bounds nothing", line, words[2])
 	}
 	return Bound{Line: line, Figure: words[0], AtMost: words[1] == "<=", Value: value}, nil
 }

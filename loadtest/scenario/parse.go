@@ -5,20 +5,33 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"github.com/enrichd/enrichd/loadtest/drive"
+	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 	"github.com/enrichd/enrichd/providers/fakevendor"
 )
 
+// The bounds of a scenario, far above what two cores can ask for.
 const (
 	longest      = time.Hour
 	mostReplicas = 32
+	mostAtOnce   = 100_000 // a second, or under way
+	mostClump    = 10_000  // each of them needs a goroutine at the same moment
+	mostLeads    = 1_000_000_000
+	mostSkew     = 10
+	longestName  = 40 // a part of a domain has no more than 63
 )
+
+// trafficName is what can be a part of a domain, where fresh leads work, and of
+// a figure's name.
+var trafficName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 // Parse reads a scenario strictly and returns every problem of it at once.
 func Parse(file string, r io.Reader) (*Scenario, error) {
@@ -63,7 +76,9 @@ func (s *Scenario) setDefaults() {
 				t.Batch = 100
 			}
 		}
-		t.Clump = max(t.Clump, 1)
+		if t.Clump == 0 {
+			t.Clump = 1
+		}
 		if t.Until == 0 {
 			t.Until = s.Length
 		}
@@ -90,6 +105,13 @@ func (s *Scenario) problems() (problems []error) {
 	}
 	if len(s.Traffic) == 0 {
 		problem("traffic: nobody asks")
+	}
+	vendors := map[string]bool{}
+	for i, vendor := range s.Vendors {
+		if vendors[vendor.Name] {
+			problem("vendors[%d]: name: %q is there twice", i, vendor.Name)
+		}
+		vendors[vendor.Name] = true
 	}
 	names := map[string]bool{}
 	for i, t := range s.Traffic {
@@ -122,8 +144,8 @@ func (t Traffic) problems(s *Scenario) (problems []error) {
 	if s.Target != nil && t.Via != "rest" && s.Target.GRPC == "" {
 		problem("via: %s, and target has no grpc", t.Via)
 	}
-	if t.Name == "" || strings.ContainsAny(t.Name, " .") {
-		problem("name: %q is empty, or has spaces or dots", t.Name)
+	if !trafficName.MatchString(t.Name) || len(t.Name) > longestName {
+		problem("name: %q is not of a-z, 0-9 and -, at most %d, and not - at first", t.Name, longestName)
 	}
 	if !slices.Contains(drive.Ways, t.Via) {
 		problem("via: %q is none of %s", t.Via, strings.Join(drive.Ways, ", "))
@@ -131,11 +153,28 @@ func (t Traffic) problems(s *Scenario) (problems []error) {
 	if !slices.Contains([]string{"", "interactive", "standard", "bulk"}, t.Lane) {
 		problem("lane: %q is none of interactive, standard, bulk", t.Lane)
 	}
-	if t.Rate < 0 || t.Rate > 100_000 || t.Workers < 1 || t.Workers > 100_000 {
-		problem("rate and workers are between 0 and 100000")
+	if !(t.Rate >= 0 && t.Rate <= mostAtOnce) { // so that what is no number is not either
+		problem("rate: %v is not between 0 and %d", t.Rate, mostAtOnce)
+	}
+	if t.Workers < 1 || t.Workers > mostAtOnce {
+		problem("workers: %d is not between 1 and %d", t.Workers, mostAtOnce)
+	}
+	if t.Clump < 1 || t.Clump > mostClump {
+		problem("clump: %d is not between 1 and %d", t.Clump, mostClump)
 	}
 	if t.Clump > 1 && t.Rate == 0 {
 		problem("clump: needs a rate")
+	}
+	if t.Leads < 0 || t.Leads > mostLeads {
+		problem("leads: %d is not between 0 and %d", t.Leads, mostLeads)
+	}
+	if t.Budget < 0 || t.Budget > longest {
+		problem("budget: %s is not between 0 and %s", t.Budget, longest)
+	}
+	for _, field := range t.Fields {
+		if _, err := fieldmaskpb.New(&enrichv1.EnrichResponse{}, field); err != nil {
+			problem("fields: there is no %q", field)
+		}
 	}
 	if t.Batch < 1 || t.Batch > 1000 {
 		problem("batch: %d is not between 1 and 1000", t.Batch)
@@ -154,8 +193,8 @@ func (t Traffic) problems(s *Scenario) (problems []error) {
 	switch w := t.Workload; w.Kind {
 	case "fresh", "same":
 	case "zipf":
-		if w.People < 2 || w.Skew <= 1 {
-			problem("workload: zipf needs 2 people or more and a skew above 1")
+		if w.People < 2 || w.People > mostLeads || !(w.Skew > 1 && w.Skew <= mostSkew) {
+			problem("workload: zipf needs 2 people or more, up to %d, and a skew above 1, up to %d", mostLeads, mostSkew)
 		}
 	case "csv":
 		if w.File == "" {
@@ -181,10 +220,36 @@ func (e Event) problems(s *Scenario) (problems []error) {
 	if strings.HasSuffix(e.Do, " redis") && !s.Redis {
 		problem("do: there is no redis")
 	}
-	if e.Do == "change vendor" && !slices.ContainsFunc(s.Vendors, func(v Vendor) bool { return v.Name == e.Vendor }) {
+	if e.Do != "change vendor" {
+		return problems
+	}
+	at := slices.IndexFunc(s.Vendors, func(v Vendor) bool { return v.Name == e.Vendor })
+	switch {
+	case at < 0:
 		problem("vendor: there is no vendor %q", e.Vendor)
+	case e.Faults == nil && e.Limits == nil && e.Data == nil:
+		problem("do: change vendor needs faults, limits or data")
+	default:
+		changed := fakevendor.Config{Vendors: map[string]fakevendor.Vendor{e.Vendor: e.changed(s.Vendors[at].Fake)}}
+		if err := changed.Validate(); err != nil {
+			problem("%w", err)
+		}
 	}
 	return problems
+}
+
+// changed is how the vendor behaves after the event.
+func (e Event) changed(fake fakevendor.Vendor) fakevendor.Vendor {
+	if e.Faults != nil {
+		fake.Faults = *e.Faults
+	}
+	if e.Limits != nil {
+		fake.Limits = *e.Limits
+	}
+	if e.Data != nil {
+		fake.Data = e.Data
+	}
+	return fake
 }
 
 // ledgerEntries is how many calls each vendor keeps one by one, to be judged.

@@ -68,6 +68,53 @@ func TestParseReportsEveryProblem(t *testing.T) {
 	}
 }
 
+// TestParseRefusesWhatCannotBeDone lays one field at a time over a traffic or an
+// event that is right.
+func TestParseRefusesWhatCannotBeDone(t *testing.T) {
+	for field, want := range map[string]string{
+		"rate: .nan":                 "traffic[0]: rate: NaN",
+		"rate: .inf":                 "traffic[0]: rate: +Inf",
+		"rate: -1":                   "traffic[0]: rate: -1",
+		"workers: -5":                "traffic[0]: workers",
+		"leads: -5":                  "traffic[0]: leads: -5",
+		"leads: 2000000000":          "traffic[0]: leads",
+		"budget: -5s":                "traffic[0]: budget: -5s",
+		"rate: 5, clump: -3":         "traffic[0]: clump: -3",
+		"rate: 5, clump: 1000000000": "traffic[0]: clump",
+		"fields: [person.shoe_size]": `traffic[0]: fields: there is no "person.shoe_size"`,
+		"name: under_score":          "traffic[0]: name",
+		"name: a@b":                  "traffic[0]: name",
+		"name: Upper":                "traffic[0]: name",
+		"name: -a":                   "traffic[0]: name",
+		"workload: {kind: zipf, people: 5, skew: .nan}": "a skew above 1",
+		"workload: {kind: zipf, people: 5, skew: .inf}": "a skew above 1",
+	} {
+		name := "name: a, "
+		if strings.HasPrefix(field, "name:") {
+			name = ""
+		}
+		text := "{length: 5s, vendors: [{name: hunter, fake: {data: {}}}], traffic: [{" + name + field + "}]}"
+		if _, err := scenario.Parse("x.yaml", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", field, err, want)
+		}
+	}
+	for change, want := range map[string]string{
+		"":                                   "events[0]: do: change vendor needs",
+		", faults: {rules: [{kind: tired}]}": "events[0]: vendors.hunter.faults.rules[0]: kind",
+		", limits: {rules: [{name: r, amount: -1}]}": "events[0]: vendors.hunter.limits",
+		", data: {miss: 7}":                          "events[0]: vendors.hunter.data",
+	} {
+		text := "{length: 5s, vendors: [{name: hunter, fake: {data: {}}}], traffic: [{name: a}], events: [{at: 1s, do: change vendor, vendor: hunter" + change + "}]}"
+		if _, err := scenario.Parse("x.yaml", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", change, err, want)
+		}
+	}
+	twice := "{length: 5s, vendors: [{name: hunter}, {name: hunter}], traffic: [{name: a}]}"
+	if _, err := scenario.Parse("x.yaml", strings.NewReader(twice)); err == nil || !strings.Contains(err.Error(), "vendors[1]: name") {
+		t.Errorf("two vendors of one name: %v", err)
+	}
+}
+
 func TestATargetHasNoFleet(t *testing.T) {
 	const text = `
 length: 5s
@@ -100,7 +147,7 @@ func TestParseBound(t *testing.T) {
 			t.Errorf("ParseBound(%q) = %+v, %v", line, got, err)
 		}
 	}
-	for _, line := range []string{"", "duplicates < 0", "duplicates <= few", "duplicates <= 0 please"} {
+	for _, line := range []string{"", "duplicates < 0", "duplicates <= few", "duplicates <= 0 please", "duplicates <= NaN", "duplicates <= Inf", "quota_used >= -inf%"} {
 		if _, err := scenario.ParseBound(line); err == nil {
 			t.Errorf("ParseBound(%q) is no error", line)
 		}
