@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,7 +87,7 @@ func (c *runCommand) read() ([]*scenario.Scenario, error) {
 				return nil, fmt.Errorf("--length: %s:\n%w", name, err)
 			}
 		}
-		if err := openFiles(read); err != nil {
+		if err := errors.Join(checkSLO(read), openFiles(read)); err != nil {
 			return nil, fmt.Errorf("%s:\n%w", name, err)
 		}
 		if read.Target != nil {
