@@ -53,6 +53,10 @@ type Program struct {
 // called with each until it returns true.
 func start(program Program, heard func(line []byte) bool) (*Process, error) {
 	args := program.Args
+	// Asked here, because taskset would say it in a log of its own.
+	if _, err := exec.LookPath(args[0]); err != nil {
+		return nil, fmt.Errorf("%s: %w", program.Name, err)
+	}
 	if program.Core != AnyCore {
 		args = append([]string{"taskset", "-c", strconv.Itoa(program.Core)}, args...)
 	}
@@ -173,6 +177,19 @@ func (p *Process) Stop() {
 	case <-time.After(15 * time.Second):
 		p.Kill()
 	}
+}
+
+// away is an error for a process that runs: another one in its place would
+// leave it to itself. One that was asked to end is waited for.
+func away(p *Process) error {
+	switch {
+	case p == nil || p.Ended():
+		return nil
+	case p.Leaving():
+		p.Stop()
+		return nil
+	}
+	return fmt.Errorf("%s runs already", p.Name)
 }
 
 // lastLines keeps the newest lines of a log for messages.

@@ -50,7 +50,12 @@ func (r *Redis) Kill() { r.Current().Kill() }
 func (r *Redis) Stop() { r.Current().Stop() }
 
 // Restart starts a killed Redis at the same address, with nothing in it.
-func (r *Redis) Restart(ctx context.Context) error { return r.run(ctx, AnyCore) }
+func (r *Redis) Restart(ctx context.Context) error {
+	if err := away(r.Current()); err != nil {
+		return err
+	}
+	return r.run(ctx, AnyCore)
+}
 
 func (r *Redis) run(ctx context.Context, core int) error {
 	_, port, _ := net.SplitHostPort(r.Address)

@@ -107,8 +107,12 @@ func (r *Replica) Stop() {
 	}
 }
 
-// Restart starts a replica that is not running.
+// Restart starts a replica that is not running. One that was asked to end is
+// waited for.
 func (r *Replica) Restart(ctx context.Context) error {
+	if err := away(r.Current()); err != nil {
+		return err
+	}
 	process, err := Serve(ctx, Program{
 		Name: r.name,
 		Args: []string{r.binary, "serve", "--config", r.file},
