@@ -3,16 +3,16 @@
 package workload
 
 import (
-	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
+	"github.com/enrichd/enrichd/intake"
 	"github.com/enrichd/enrichd/loadtest/scenario"
 )
 
@@ -55,38 +55,53 @@ func Address(name string, n int64) string {
 	return fmt.Sprintf("lead.number%d@%s%d.example", n, strings.ToLower(name), n%companies)
 }
 
+// readColumn reads addresses the way the service's own imports do: whatever the
+// separator and the byte order mark are. Rows without one are passed over, as
+// are those that cannot be read.
 func readColumn(file, column string) ([]string, error) {
 	opened, err := os.Open(filepath.Clean(file))
 	if err != nil {
 		return nil, err
 	}
 	defer opened.Close()
-	rows := csv.NewReader(opened)
-	rows.FieldsPerRecord = -1
-	rows.ReuseRecord = true
-	head, err := rows.Read()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	at := slices.IndexFunc(head, func(cell string) bool { return strings.EqualFold(strings.TrimSpace(cell), column) })
-	if at < 0 {
-		return nil, fmt.Errorf("%s: no column %q", file, column)
+	table, err := intake.NewTable(opened, column)
+	var unreadable *intake.UnreadableError
+	if errors.As(err, &unreadable) && unreadable.Code == "no_email_column" {
+		return nil, fmt.Errorf("%s: no column %q, but %s", file, column, columns(opened))
+	} else if unreadable != nil {
+		return nil, fmt.Errorf("%s: %s", file, unreadable.Message)
+	} else if err != nil {
+		return nil, err
 	}
 	var addresses []string
 	for len(addresses) < mostRows {
-		row, err := rows.Read()
-		if err == io.EOF {
+		row, err := table.Next()
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		if at < len(row) && row[at] != "" {
-			addresses = append(addresses, strings.Clone(row[at]))
+		if row.Refused == "" {
+			addresses = append(addresses, strings.Clone(row.Email)) // without the rest of its line
 		}
 	}
 	if len(addresses) == 0 {
-		return nil, fmt.Errorf("%s: no addresses", file)
+		return nil, fmt.Errorf("%s: no row has an address", file)
 	}
 	return addresses, nil
+}
+
+// longestHead is how much of a file's first line is shown, in bytes.
+const longestHead = 300
+
+// columns is the first line of the file.
+func columns(file io.ReadSeeker) string {
+	head := make([]byte, longestHead)
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err.Error()
+	}
+	n, _ := io.ReadFull(file, head)
+	first, _, _ := strings.Cut(string(head[:n]), "\n")
+	return strings.Trim(strings.ToValidUTF8(first, "?"), "\ufeff\r")
 }

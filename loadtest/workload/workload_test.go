@@ -46,14 +46,32 @@ func TestZipfRepeatsAFew(t *testing.T) {
 
 func TestCSVReadsItsColumn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "leads.csv")
-	if err := os.WriteFile(file, []byte("Name, E-Mail\nAda,ada@acme.example\nBo,\nCy,cy@acme.example\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for how, text := range map[string]string{
+		"commas":            "Name, E-Mail\nAda,ada@acme.example\nBo,\nDi,  \nCy,cy@acme.example\n",
+		"a byte order mark": "\ufeffE-Mail,Name\r\nada@acme.example,Ada\r\ncy@acme.example,Cy\r\n",
+		"semicolons":        "Name;E-Mail\nAda;ada@acme.example\nCy;cy@acme.example\n",
+		"tabs":              "Name\tE-Mail\nAda\tada@acme.example\nCy\tcy@acme.example\n",
+		"a stray quote":     "Name,E-Mail\n\"Bo,bo@acme.example\nAda,ada@acme.example\nCy,cy@acme.example\n",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rows := source(t, scenario.Workload{Kind: "csv", File: file, Column: "e-mail"})
+		if rows(0) != "ada@acme.example" || rows(1) != "cy@acme.example" || rows(2) != rows(0) {
+			t.Errorf("%s: read %q, %q, %q", how, rows(0), rows(1), rows(2))
+		}
 	}
-	rows := source(t, scenario.Workload{Kind: "csv", File: file, Column: "e-mail"})
-	if rows(0) != "ada@acme.example" || rows(1) != "cy@acme.example" || rows(2) != rows(0) {
-		t.Errorf("read %s, %s, %s", rows(0), rows(1), rows(2))
-	}
-	if _, err := workload.New("x", scenario.Workload{Kind: "csv", File: file, Column: "phone"}); err == nil {
-		t.Error("a column that is not there was read")
+	for text, want := range map[string]string{
+		"":                            "the file has no rows",
+		"Phone;Mail\n1;a@b.example\n": `no column "e-mail", but Phone;Mail`,
+		"E-Mail,Name\n ,Ada\n":        "no row has an address",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := workload.New("x", scenario.Workload{Kind: "csv", File: file, Column: "e-mail"})
+		if err == nil || err.Error() != file+": "+want {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
 	}
 }
