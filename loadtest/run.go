@@ -141,6 +141,12 @@ func (c *runCommand) one(ctx context.Context, s *scenario.Scenario, binary strin
 		return false, err
 	}
 	here := results.Here()
+	switch {
+	case s.Target != nil:
+		here.Commit = results.Unknown
+	case c.Binary != "":
+		here.Commit = results.BuiltFrom(c.Binary)
+	}
 	outcome.Machine, outcome.Commit = here.Machine+", load "+here.Load, here.Commit
 	report.Text(os.Stdout, outcome) // before anything that can fail
 	page, err := keep(outcome, c.Out)

@@ -1,10 +1,12 @@
 package results
 
 import (
+	"debug/buildinfo"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -16,6 +18,9 @@ type Origin struct {
 	Load    string    `json:"load"` // average of the last minute
 	Time    time.Time `json:"time"`
 }
+
+// Unknown is the commit of what nobody knows the sources of.
+const Unknown = "unknown"
 
 // String names what differs from row to row.
 func (o Origin) String() string {
@@ -37,12 +42,45 @@ func Here() Origin {
 func commit() string {
 	text, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
-		return "unknown"
+		return Unknown
 	}
 	name := strings.TrimSpace(string(text))
 	changed, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)loadtest/RESULTS.*").Output()
 	if err != nil || len(changed) > 0 {
-		name += "-dirty"
+		return name + dirty
+	}
+	added, err := exec.Command("git", "ls-files", "--others", "--exclude-standard", "--", ":(top)*.go").Output()
+	if err != nil || len(added) > 0 {
+		return name + dirty
+	}
+	return name
+}
+
+// dirty follows a commit whose sources were changed since.
+const dirty = "-dirty"
+
+// BuiltFrom names the sources of a program that was built elsewhere, by what the
+// compiler wrote into it.
+func BuiltFrom(binary string) string {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return Unknown
+	}
+	return revision(info.Settings)
+}
+
+func revision(settings []debug.BuildSetting) string {
+	name, changed := Unknown, false
+	for _, setting := range settings {
+		switch {
+		case setting.Key == "vcs.revision" && len(setting.Value) > 12:
+			name = setting.Value[:12]
+		case setting.Key == "vcs.modified":
+			changed = setting.Value == "true"
+		}
+	}
+	if changed {
+		name += dirty
 	}
 	return name
 }
