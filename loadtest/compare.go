@@ -1,9 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/enrichd/enrichd/loadtest/judge"
 	"github.com/enrichd/enrichd/loadtest/report"
@@ -25,8 +31,48 @@ func (c *compareCommand) Run() error {
 	if err != nil {
 		return err
 	}
+	sayWhatIsCompared(os.Stdout, before, after)
 	report.Compare(os.Stdout, before, after)
 	return nil
+}
+
+// sayWhatIsCompared tells two runs apart, and says what else than the service
+// may have changed the figures.
+func sayWhatIsCompared(w io.Writer, before, after *judge.Report) {
+	for _, one := range []struct {
+		what string
+		*judge.Report
+	}{{"before", before}, {"after", after}} {
+		fmt.Fprintf(w, "%-6s  %s, %s, commit %s, %.0f s, %s\n", one.what, one.Scenario,
+			one.Began.UTC().Format("2006-01-02 15:04:05 UTC"), one.Commit, one.Seconds, one.Machine)
+	}
+	var differ []string
+	if before.Scenario != after.Scenario {
+		differ = append(differ, "scenarios")
+	}
+	if math.Abs(before.Seconds-after.Seconds) > shareOfLength*max(before.Seconds, after.Seconds) {
+		differ = append(differ, "lengths")
+	}
+	if before.Replicas != after.Replicas {
+		differ = append(differ, "numbers of replicas")
+	}
+	if machine(before) != machine(after) {
+		differ = append(differ, "machines")
+	}
+	if len(differ) > 0 {
+		fmt.Fprintf(w, "These are of different %s: figures differ for that alone.\n", strings.Join(differ, ", "))
+	}
+	fmt.Fprintln(w)
+}
+
+// shareOfLength is how much two runs of one length may differ: a run ends when
+// its last lead was asked for.
+const shareOfLength = 0.05
+
+// machine without the load that it had.
+func machine(r *judge.Report) string {
+	name, _, _ := strings.Cut(r.Machine, ", load ")
+	return name
 }
 
 // renderCommand makes a page of a kept report.
@@ -44,12 +90,20 @@ func (c *renderCommand) Run() error {
 }
 
 func readReport(name string) (*judge.Report, error) {
-	file, err := os.Open(filepath.Clean(name))
+	text, err := os.ReadFile(filepath.Clean(name))
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	read, err := report.ReadJSON(file)
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) {
+		return nil, fmt.Errorf("%s is a page: give the report in JSON that is kept beside it", name)
+	}
+	if !json.Valid(text) {
+		return nil, fmt.Errorf("%s is no report of a load test: it is not JSON, or not JSON alone", name)
+	}
+	read, err := report.ReadJSON(bytes.NewReader(text))
+	if err == nil && (read.Began.IsZero() || read.Figures == nil) {
+		err = errors.New("this is no report of a load test")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

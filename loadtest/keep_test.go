@@ -14,7 +14,7 @@ import (
 // where only half of an earlier one is left.
 func TestReportsNeverReplaceOneAnother(t *testing.T) {
 	dir := t.TempDir()
-	outcome := &judge.Report{Scenario: "steady", Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	outcome := &judge.Report{Scenario: "steady", Figures: map[string]float64{}, Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	if err := os.WriteFile(filepath.Join(dir, "steady-20260102-030405-2.html"), []byte("earlier"), 0o600); err != nil {
 		t.Fatal(err)
 	}
