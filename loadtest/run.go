@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/enrichd/enrichd/loadtest/fleet"
 	"github.com/enrichd/enrichd/loadtest/report"
 	"github.com/enrichd/enrichd/loadtest/results"
@@ -132,11 +130,8 @@ func (c *runCommand) build(ctx context.Context, all []*scenario.Scenario) (binar
 
 // one runs a scenario and keeps its report.
 func (c *runCommand) one(ctx context.Context, s *scenario.Scenario, binary string) (bool, error) {
-	options := trial.Options{Binary: binary, Keep: c.Keep}
-	if term.IsTerminal(int(os.Stderr.Fd())) {
-		options.Progress = os.Stderr
-	}
-	outcome, err := trial.Run(ctx, s, options)
+	sayWhatBegins(os.Stderr, s)
+	outcome, err := trial.Run(ctx, s, trial.Options{Binary: binary, Keep: c.Keep, Progress: stderr()})
 	if err != nil {
 		return false, err
 	}
@@ -149,6 +144,7 @@ func (c *runCommand) one(ctx context.Context, s *scenario.Scenario, binary strin
 	}
 	outcome.Machine, outcome.Commit = here.Machine+", load "+here.Load, here.Commit
 	report.Text(os.Stdout, outcome) // before anything that can fail
+	sayWhatWasNotBegun(os.Stdout, s, outcome)
 	page, err := keep(outcome, c.Out)
 	if err != nil {
 		return false, fmt.Errorf("its report could not be kept: %w", err)

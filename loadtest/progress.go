@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/enrichd/enrichd/loadtest/judge"
+	"github.com/enrichd/enrichd/loadtest/scenario"
+)
+
+// anew goes back to the beginning of a line and empties it.
+const anew = "\r\x1b[K"
+
+// narrow is a terminal in which a line that is written anew stays one: of a
+// longer one only the last row could be emptied.
+type narrow struct {
+	io.Writer
+	columns func() int
+}
+
+// stderr as a terminal; nil when it is none.
+func stderr() io.Writer {
+	fd := int(os.Stderr.Fd())
+	if !term.IsTerminal(fd) {
+		return nil
+	}
+	return narrow{os.Stderr, func() int {
+		columns, _, err := term.GetSize(fd)
+		if err != nil || columns <= 0 {
+			return 80
+		}
+		return columns
+	}}
+}
+
+// Write cuts what is written anew.
+func (n narrow) Write(line []byte) (int, error) {
+	text, again := strings.CutPrefix(string(line), anew)
+	if !again {
+		return n.Writer.Write(line)
+	}
+	if shown, most := []rune(text), max(n.columns()-1, 1); len(shown) > most {
+		text = string(shown[:most-1]) + "…"
+	}
+	if _, err := io.WriteString(n.Writer, anew+text); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
+// sayWhatBegins names a run, so that nobody wonders at the silence before it.
+func sayWhatBegins(w io.Writer, s *scenario.Scenario) {
+	when := ""
+	if len(s.Vendors) > 0 {
+		when = ", once a window of the vendors' limits begins"
+	}
+	fmt.Fprintf(w, "%s: %s of load%s\n", s.Name, s.Length, when)
+}
+
+// sayWhatWasNotBegun tells of traffic that asked for fewer leads than its rate
+// demands: who could not ask knows nothing of the answers.
+func sayWhatWasNotBegun(w io.Writer, s *scenario.Scenario, outcome *judge.Report) {
+	for i, t := range s.Traffic {
+		if t.Rate == 0 || i >= len(outcome.Traffic) {
+			continue
+		}
+		lasted := min(t.Until, time.Duration(outcome.Seconds*float64(time.Second))) - t.From
+		wanted := int64(math.Round(t.Rate * max(lasted.Seconds(), 0)))
+		if t.Leads > 0 {
+			wanted = min(wanted, t.Leads)
+		}
+		// Leads of one moment begin together, and a last moment may be missing.
+		step := int64(t.Batch * t.Clump)
+		if asked := outcome.Traffic[i].Tally.Asked; asked < wanted-step-wanted/100 {
+			fmt.Fprintf(w, "  %s: %d of %d leads were never asked for: its rate was more than this machine can ask, or than %d workers can wait for\n",
+				t.Name, wanted-asked, wanted, t.Workers)
+		}
+	}
+}
