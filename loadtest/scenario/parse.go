@@ -128,6 +128,7 @@ func (s *Scenario) problems() (problems []error) {
 			problem("events[%d]: %w", i, err)
 		}
 	}
+	problems = append(problems, s.startsOfWhatRuns()...)
 	for i, line := range s.SLO {
 		if _, err := ParseBound(line); err != nil {
 			problem("slo[%d]: %w", i, err)
@@ -204,52 +205,6 @@ func (t Traffic) problems(s *Scenario) (problems []error) {
 		problem("workload: kind: %q is none of fresh, zipf, same, csv", w.Kind)
 	}
 	return problems
-}
-
-func (e Event) problems(s *Scenario) (problems []error) {
-	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	if e.At < 0 || e.At >= s.Length {
-		problem("at: %s is not within the length", e.At)
-	}
-	if !slices.Contains(Deeds, e.Do) {
-		problem("do: %q is none of: %s", e.Do, strings.Join(Deeds, ", "))
-	}
-	if strings.HasSuffix(e.Do, " replica") && (e.Replica < 1 || e.Replica > s.Replicas) {
-		problem("replica: there is no replica %d", e.Replica)
-	}
-	if strings.HasSuffix(e.Do, " redis") && !s.Redis {
-		problem("do: there is no redis")
-	}
-	if e.Do != "change vendor" {
-		return problems
-	}
-	at := slices.IndexFunc(s.Vendors, func(v Vendor) bool { return v.Name == e.Vendor })
-	switch {
-	case at < 0:
-		problem("vendor: there is no vendor %q", e.Vendor)
-	case e.Faults == nil && e.Limits == nil && e.Data == nil:
-		problem("do: change vendor needs faults, limits or data")
-	default:
-		changed := fakevendor.Config{Vendors: map[string]fakevendor.Vendor{e.Vendor: e.changed(s.Vendors[at].Fake)}}
-		if err := changed.Validate(); err != nil {
-			problem("%w", err)
-		}
-	}
-	return problems
-}
-
-// changed is how the vendor behaves after the event.
-func (e Event) changed(fake fakevendor.Vendor) fakevendor.Vendor {
-	if e.Faults != nil {
-		fake.Faults = *e.Faults
-	}
-	if e.Limits != nil {
-		fake.Limits = *e.Limits
-	}
-	if e.Data != nil {
-		fake.Data = e.Data
-	}
-	return fake
 }
 
 // ledgerEntries is how many calls each vendor keeps one by one, to be judged.

@@ -115,6 +115,24 @@ func TestParseRefusesWhatCannotBeDone(t *testing.T) {
 	}
 }
 
+func TestWhatRunsCannotBeStarted(t *testing.T) {
+	for events, right := range map[string]bool{
+		"{at: 1s, do: start redis}":                                                                                       false,
+		"{at: 2s, do: start redis}, {at: 1s, do: kill redis}":                                                             true,
+		"{at: 1s, do: freeze redis}, {at: 2s, do: start redis}":                                                           false,
+		"{at: 1s, do: start replica, replica: 1}":                                                                         false,
+		"{at: 1s, do: stop replica, replica: 2}, {at: 2s, do: start replica, replica: 1}":                                 false,
+		"{at: 1s, do: kill replica, replica: 1}, {at: 2s, do: start replica, replica: 1}":                                 true,
+		"{at: 1s, do: kill replica, replica: 1}, {at: 2s, do: restart replicas}, {at: 3s, do: start replica, replica: 1}": false,
+	} {
+		text := "{length: 5s, replicas: 2, redis: true, traffic: [{name: a}], events: [" + events + "]}"
+		_, err := scenario.Parse("x.yaml", strings.NewReader(text))
+		if (err == nil) != right || err != nil && !strings.Contains(err.Error(), "runs already") {
+			t.Errorf("%s: %v", events, err)
+		}
+	}
+}
+
 func TestATargetHasNoFleet(t *testing.T) {
 	const text = `
 length: 5s
