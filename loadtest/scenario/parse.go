@@ -97,8 +97,8 @@ func (s *Scenario) problems() (problems []error) {
 		if s.Target.GRPC == "" && s.Target.REST == "" {
 			problem("target: neither grpc nor rest")
 		}
-		if len(s.Vendors) > 0 || len(s.Events) > 0 || s.Redis {
-			problem("target: vendors, events and redis are those of a fleet that is started here")
+		if len(s.Vendors) > 0 || len(s.Events) > 0 || s.Redis || len(s.Service) > 0 {
+			problem("target: vendors, events, redis and service are those of a fleet that is started here")
 		}
 	} else if err := s.FakeVendors().Validate(); err != nil {
 		problem("vendors: %w", err)
@@ -144,6 +144,9 @@ func (t Traffic) problems(s *Scenario) (problems []error) {
 	}
 	if s.Target != nil && t.Via != "rest" && s.Target.GRPC == "" {
 		problem("via: %s, and target has no grpc", t.Via)
+	}
+	if s.Target != nil && (t.Account != "" || len(t.Replicas) > 0) {
+		problem("account and replicas are those of a fleet that is started here; a target has the key of its key_file")
 	}
 	if !trafficName.MatchString(t.Name) || len(t.Name) > longestName {
 		problem("name: %q is not of a-z, 0-9 and -, at most %d, and not - at first", t.Name, longestName)

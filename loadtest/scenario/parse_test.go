@@ -145,6 +145,12 @@ traffic: [{name: clicks}]
 	if _, err := scenario.Parse("x.yaml", strings.NewReader(text+"redis: true")); err == nil {
 		t.Error("a target with a Redis of ours was accepted")
 	}
+	for _, field := range []string{"account: team", "replicas: [1]"} {
+		text := strings.Replace(text, "name: clicks", "name: clicks, "+field, 1)
+		if _, err := scenario.Parse("x.yaml", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "key_file") {
+			t.Errorf("a target with %s: %v", field, err)
+		}
+	}
 	for _, via := range []string{"rest", "stream"} {
 		address := map[string]string{"rest": "grpc", "stream": "rest"}[via]
 		text := `{length: 5s, target: {` + address + `: "127.0.0.1:1"}, traffic: [{name: a, via: ` + via + `}]}`
