@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/enrichd/enrichd/loadtest/judge"
 	"github.com/enrichd/enrichd/loadtest/scenario"
+	"github.com/enrichd/enrichd/providers/fakevendor/strict"
 )
 
 // anew goes back to the beginning of a line and empties it.
@@ -57,8 +59,10 @@ func (n narrow) Write(line []byte) (int, error) {
 // sayWhatBegins names a run, so that nobody wonders at the silence before it.
 func sayWhatBegins(w io.Writer, s *scenario.Scenario) {
 	when := ""
-	if len(s.Vendors) > 0 {
-		when = ", once a window of the vendors' limits begins"
+	for _, vendor := range s.Vendors {
+		if slices.ContainsFunc(vendor.Fake.Limits.Rules, func(l strict.Limit) bool { return l.Shape == strict.Fixed }) {
+			when = ", once a window of the vendors' limits begins"
+		}
 	}
 	fmt.Fprintf(w, "%s: %s of load%s\n", s.Name, s.Length, when)
 }
