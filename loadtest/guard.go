@@ -58,5 +58,8 @@ func lookUp(address string, public []string) (string, error) {
 			return "", fmt.Errorf("%s is at %s, outside this machine and private networks: name it with --public %s if it is yours", host, at.IP, host)
 		}
 	}
-	return net.JoinHostPort(found[0].String(), port), nil
+	// Of several addresses the one that services of one name most likely listen
+	// at: localhost is often both, and many listen at 127.0.0.1 alone.
+	at := max(slices.IndexFunc(found, func(a net.IPAddr) bool { return a.IP.To4() != nil }), 0)
+	return net.JoinHostPort(found[at].String(), port), nil
 }

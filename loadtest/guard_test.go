@@ -50,7 +50,7 @@ func TestWhatTheGuardFoundIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	host, port, err := net.SplitHostPort(found.GRPC)
-	if err != nil || net.ParseIP(host) == nil || port != "8471" || found.REST != target.REST || found.Vendors != target.Vendors {
+	if err != nil || net.ParseIP(host).To4() == nil || port != "8471" || found.REST != target.REST || found.Vendors != target.Vendors {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	named, err := guard(target, []string{"localhost"})
