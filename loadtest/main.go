@@ -32,7 +32,6 @@ var errFailed = errors.New("not all of it is good")
 func main() {
 	ctx, stop := fleet.Interrupted(context.Background())
 	defer stop()
-	defer stop()
 	parsed := kong.Parse(&command{}, kong.Name("loadtest"),
 		kong.Description("Load tests of a fleet on this machine, judged by the vendors' ledgers.\n\n"+
 			"Exit codes: 0 good; 1 not good; 2 there is no result, or the command line is wrong."),

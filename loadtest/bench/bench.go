@@ -49,7 +49,7 @@ func measureAll(ctx context.Context, c runCommand) error {
 			return err
 		}
 	}
-	c.tableHead(os.Stdout, results.Here())
+	c.tableHead(os.Stdout)
 	failed := 0
 	for _, row := range rows {
 		if !c.wants(row) {

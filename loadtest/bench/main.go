@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -91,6 +92,20 @@ func main() {
 	defer stop()
 	parsed := kong.Parse(&command{}, kong.Name("bench"),
 		kong.Description("Measure the service beside floors and naive policies, in one run on this machine."),
-		kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)))
-	parsed.FatalIfErrorf(parsed.Run())
+		kong.UsageOnError(), kong.Exit(exit), kong.BindTo(ctx, (*context.Context)(nil)))
+	err := parsed.Run()
+	switch {
+	case err == nil:
+		return
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "bench: interrupted")
+	default:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
+	stop()
+	os.Exit(2)
 }
+
+// exit ends the program after help or a wrong command line, for which kong has a
+// code of its own.
+func exit(code int) { os.Exit(min(code, 2)) }

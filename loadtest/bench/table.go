@@ -14,10 +14,20 @@ import (
 const tableForm = "%-4s  %-50s  %12s  %10s  %10s  %s\n"
 
 // tableHead says where and how is measured, and names the columns.
-func (c runCommand) tableHead(w io.Writer, here results.Origin) {
+func (c runCommand) tableHead(w io.Writer) {
+	here := c.origin()
 	fmt.Fprintf(w, "%s; load at the start %s\ncommit %s. Measured on core %d with GOMAXPROCS=1, client, Redis and vendors on core %d; %d rounds of %s, of costs the least counts, of C5 the median. A figure that is not what it must be is marked with !\n\n",
 		here.Machine, here.Load, here.Commit, c.Server, c.Client, c.Rounds, c.Length)
 	fmt.Fprintf(w, tableForm, "", "MEASURE", "MEASURED", "MUST", "AIM", "HOW")
+}
+
+// origin is that of what is measured.
+func (c runCommand) origin() results.Origin {
+	here := results.Here()
+	if c.Binary != "" {
+		here.Commit = results.BuiltFrom(c.Binary)
+	}
+	return here
 }
 
 // tell prints a row, and keeps it if that is wanted: a run may be cut short.
@@ -40,7 +50,7 @@ func (c runCommand) tell(w io.Writer, row row, measured result) error {
 	}
 	kept.PutRow(results.Row{
 		Name: row.name, What: row.what, Measured: measured.value, Must: row.must, Aim: row.aim,
-		How: how, Drains: measured.drains, Origin: results.Here(),
+		How: how, Drains: measured.drains, Origin: c.origin(),
 	})
 	return kept.Write(c.Markdown)
 }
