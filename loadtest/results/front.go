@@ -40,7 +40,7 @@ func (r *Results) writeDrains(page *bytes.Buffer) {
 	if len(policies) == 0 {
 		return
 	}
-	page.WriteString("\nThree processes with a backlog at a vendor that counts strictly: calls done over calls allowed · 429s of 10,000 calls.\n\n")
+	page.WriteString("\nThree processes with a backlog at a vendor that counts strictly and tells everybody how long to wait: calls done over calls allowed · 429s of 10,000 calls.\n\n")
 	line(page, slices.Concat([]string{"row", "vendor's rule"}, policies, []string{"wanted", "commit"})...)
 	line(page, slices.Repeat([]string{"---"}, len(policies)+4)...)
 	for _, row := range r.Rows {
