@@ -3,6 +3,7 @@ package sinks
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 )
 
 // Config lists the receivers of what was found. The zero Config has none.
@@ -35,11 +36,17 @@ func (c Config) Validate() (problems []error) {
 		}
 		_ = made.Close()
 	}
+	written := map[string]bool{}
 	for i, file := range c.Files {
 		path := fmt.Sprintf("files[%d]", i)
 		check(path, file.Name)
-		if file.Path == "" {
+		switch place := filepath.Clean(file.Path); {
+		case file.Path == "":
 			problems = append(problems, fmt.Errorf("%s.path: is missing", path))
+		case written[place]:
+			problems = append(problems, fmt.Errorf("%s.path: another sink has it", path))
+		default:
+			written[place] = true
 		}
 		if file.RotateBytes < 0 {
 			problems = append(problems, fmt.Errorf("%s.rotate_bytes: is negative", path))

@@ -18,7 +18,9 @@ import (
 type FileConfig struct {
 	// Name of the sink, by which its deliveries are known for ever.
 	Name string `yaml:"name"`
-	// Path of the file, which is made.
+	// Path of the file, which is made, with its folder. One process writes it: each
+	// replica needs a file of its own, and a second one at the same path does not
+	// start.
 	Path string `yaml:"path"`
 	// RotateBytes is the size from which the file is put aside under a name with
 	// the time, and begun anew. Default: never.
@@ -29,9 +31,15 @@ type FileConfig struct {
 // can be under way when the process ends.
 const remembered = 10_000
 
+// errInUse is the error of a file that another process, or another sink, writes.
+var errInUse = errors.New("the file is written already: each process and each sink needs a file of its own")
+
 // File appends messages to a file. What it has accepted lies on the disk.
 type File struct {
 	config FileConfig
+	// lock lies beside the file and is locked until Close, so that nobody else
+	// begins the file anew while it is put aside.
+	lock *os.File
 
 	mu   sync.Mutex // guards the rest
 	file *os.File
@@ -56,14 +64,35 @@ type line struct {
 // was accepted by nobody and is cut off.
 func NewFile(config FileConfig) (*File, error) {
 	f := &File{config: config, seen: map[string]bool{}, ring: make([]string, remembered)}
-	if err := f.open(); err != nil {
+	err := os.MkdirAll(filepath.Dir(config.Path), 0o700)
+	if err == nil {
+		f.lock, err = openLocked(config.Path + ".lock")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("sinks: %s: %w", config.Name, err)
+	}
+	if err := f.open(); err != nil {
+		return nil, fmt.Errorf("sinks: %s: %w", config.Name, errors.Join(err, f.lock.Close()))
 	}
 	return f, nil
 }
 
+// openLocked opens a file, or makes it, for this process alone.
+func openLocked(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// open opens the file, which is locked as well: others may know it by another
+// path.
 func (f *File) open() error {
-	file, err := os.OpenFile(f.config.Path, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := openLocked(f.config.Path)
 	if err != nil {
 		return err
 	}
@@ -107,11 +136,11 @@ func (f *File) remember(key string) {
 // Name of the sink.
 func (f *File) Name() string { return f.config.Name }
 
-// Close closes the file.
+// Close closes the file and leaves it to others.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.file.Close()
+	return errors.Join(f.file.Close(), f.lock.Close())
 }
 
 // Deliver appends one message, unless its operation key is there already, and
