@@ -30,6 +30,15 @@ type Keeper struct {
 
 var _ enrich.Recall = Keeper{}
 
+const (
+	// recallWithin is how long a request waits for what the ledger knows: with one
+	// that hangs it goes on as if nothing were known.
+	recallWithin = time.Second
+	// keepWithin is how long an answer waits until it is kept. It is kept all the
+	// same when the ledger takes longer.
+	keepWithin = 500 * time.Millisecond
+)
+
 // RecallAll recalls from the caches, and from the ledger what they do not know.
 func (k Keeper) RecallAll(ctx context.Context, keys []email.Key) []enrich.Recalled {
 	known := k.Caches.RecallAll(ctx, keys)
@@ -42,7 +51,9 @@ func (k Keeper) RecallAll(ctx context.Context, keys []email.Key) []enrich.Recall
 	if len(missing) == 0 {
 		return known
 	}
-	kept, err := k.Store.Answers(ctx, missing)
+	within, cancel := k.Store.bound(ctx, recallWithin)
+	defer cancel()
+	kept, err := k.Store.Answers(within, missing)
 	if err != nil {
 		k.Log.WarnContext(ctx, "kept answers cannot be read", "error", err)
 	}
@@ -59,10 +70,21 @@ func (k Keeper) RecallAll(ctx context.Context, keys []email.Key) []enrich.Recall
 	return known
 }
 
-// Remember keeps the record in the ledger first, then in the caches.
+// Remember keeps the record in the ledger first, then in the caches. A ledger
+// that hangs is not waited for, so that the answer is in time.
 func (k Keeper) Remember(ctx context.Context, key email.Key, record enrich.Record, until time.Time) {
-	if err := k.Store.KeepAnswer(ctx, k.Store.SubjectKey(key), record, until); err != nil {
-		k.Log.ErrorContext(ctx, "an answer cannot be kept", "error", err)
+	kept := make(chan struct{})
+	k.Store.keeping.Go(func() {
+		defer close(kept)
+		if err := k.Store.KeepAnswer(context.WithoutCancel(ctx), k.Store.SubjectKey(key), record, until); err != nil {
+			k.Log.ErrorContext(ctx, "an answer cannot be kept", "error", err)
+		}
+	})
+	late := time.NewTimer(keepWithin)
+	defer late.Stop()
+	select {
+	case <-kept:
+	case <-late.C:
 	}
 	k.Caches.Remember(ctx, key, record, until)
 }
@@ -160,6 +182,8 @@ var errUnreadable = errors.New("a kept answer cannot be read")
 // Answers returns what is kept about subjects. When one of them cannot be read the
 // others are returned beside the error.
 func (s *Store) Answers(ctx context.Context, subjects []string) (map[string]enrich.Record, error) {
+	ctx, cancel := s.bound(ctx, s.within)
+	defer cancel()
 	return s.answersIn(ctx, s.reader, subjects)
 }
 

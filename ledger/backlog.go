@@ -15,6 +15,8 @@ type Backlog struct {
 
 // Backlogs counts the deliveries that are pending, by sink.
 func (s *Store) Backlogs(ctx context.Context) (all []Backlog, err error) {
+	ctx, cancel := s.bound(ctx, reportsWithin)
+	defer cancel()
 	// Grouped by the column itself, SQLite would walk the index of all deliveries.
 	rows, err := s.reader.QueryContext(ctx, `SELECT sink || '', COUNT(*), MIN(created_at) FROM outbox WHERE state = 'pending' GROUP BY sink || '' ORDER BY 1`)
 	if err != nil {

@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -14,7 +16,8 @@ import (
 // leads. It is safe for concurrent use.
 type Batcher[I, O any] struct {
 	// Do does a batch and returns an outcome for each piece, in order, or the
-	// error that none of it was done. Its context is not cancelled.
+	// error that none of it was done. Its context is not cancelled: Do bounds its
+	// own time, and context.DeadlineExceeded is that of a database that hangs.
 	Do func(ctx context.Context, pieces []I) ([]O, error)
 	// Most pieces of a batch.
 	Most int
@@ -42,7 +45,7 @@ type asked[I, O any] struct {
 }
 
 // Ask has a piece done and waits until it is. A context that ends before the
-// piece's batch has begun is its error.
+// piece's batch has begun is its error. With a database that hangs it waits for two batches at most.
 func (b *Batcher[I, O]) Ask(ctx context.Context, piece I) (O, error) {
 	a := &asked[I, O]{ctx: ctx, piece: piece, done: make(chan struct{})}
 	b.mu.Lock()
@@ -68,36 +71,53 @@ func (b *Batcher[I, O]) run() {
 			return
 		}
 		b.mu.Unlock()
-		b.perform(batch)
+		if err := b.perform(batch); errors.Is(err, context.DeadlineExceeded) {
+			batch = slices.Concat(batch, b.giveUp(err))
+		}
 		for _, a := range batch {
 			close(a.done)
 		}
 	}
 }
 
+// giveUp takes all who wait and gives them the error of a database that hangs:
+// one after the other they would wait for the same.
+func (b *Batcher[I, O]) giveUp(err error) []*asked[I, O] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	waiting := b.waiting
+	b.waiting = nil
+	for _, a := range waiting {
+		a.err = err
+	}
+	return waiting
+}
+
 // perform does a batch. When that fails its pieces are done alone, so that a bad
-// one takes nothing else with it; two that fail in a row are not to blame, and
-// the rest is spared the attempt.
-func (b *Batcher[I, O]) perform(batch []*asked[I, O]) {
+// one takes nothing else with it; two that fail in a row are not to blame, nor
+// one for whom the database hangs, and the rest is spared the attempt. It returns
+// the last error.
+func (b *Batcher[I, O]) perform(batch []*asked[I, O]) (err error) {
 	var live []*asked[I, O]
 	for _, a := range batch {
 		if a.err = a.ctx.Err(); a.err == nil {
 			live = append(live, a)
 		}
 	}
-	if len(live) == 0 || b.together(live) == nil {
-		return
+	if len(live) == 0 {
+		return nil
 	}
-	if len(live) == 1 {
-		return
+	if err = b.together(live); err == nil || len(live) == 1 {
+		return err
 	}
 	for i, a := range live {
-		if i >= 2 && live[i-1].err != nil && live[i-2].err != nil {
-			a.err = live[i-1].err
+		if errors.Is(err, context.DeadlineExceeded) || i >= 2 && live[i-1].err != nil && live[i-2].err != nil {
+			a.err = err
 			continue
 		}
-		b.together(live[i : i+1])
+		err = b.together(live[i : i+1])
 	}
+	return err
 }
 
 // together does pieces at once and gives each its outcome or their error.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,6 +124,41 @@ func TestAPanicFailsItsPieceAlone(t *testing.T) {
 		}
 		if failed := askAll(t, batcher, 5); !slices.Equal(failed, []int{2}) {
 			t.Errorf("failed: %v, want 2 alone", failed)
+		}
+	})
+}
+
+// TestADatabaseThatHangsIsWaitedForOnce: neither are the pieces of its batch tried
+// alone, nor do those who wait meanwhile wait for it again.
+func TestADatabaseThatHangsIsWaitedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, hangs := time.Now(), true
+		batcher := &ledger.Batcher[int, int]{Most: 4, Do: func(_ context.Context, pieces []int) ([]int, error) {
+			if time.Sleep(time.Second); hangs {
+				return nil, context.DeadlineExceeded
+			}
+			return pieces, nil
+		}}
+		ask := func() {
+			var all sync.WaitGroup
+			for n := range 20 {
+				all.Go(func() {
+					if _, err := batcher.Ask(t.Context(), n); (err != nil) != hangs {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+			}
+			all.Wait()
+		}
+		ask()
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("while it hung they waited for %s", took)
+		}
+		hangs = false
+		ask()
+		if took := time.Since(began); took != 7*time.Second { // one alone, then batches of four
+			t.Errorf("it took %s until all were done", took)
 		}
 	})
 }

@@ -55,6 +55,8 @@ type Spending struct {
 
 // Spent sums the charges since a time by account and provider.
 func (s *Store) Spent(ctx context.Context, since time.Time) (spent []Spending, err error) {
+	ctx, cancel := s.bound(ctx, reportsWithin)
+	defer cancel()
 	rows, err := s.reader.QueryContext(ctx, `SELECT account, provider, COUNT(*), COUNT(*) - SUM(known), CAST(SUM(micros) AS BIGINT)
 		FROM charges WHERE charged_at >= $1 GROUP BY account, provider ORDER BY account, provider`, millis(since))
 	if err != nil {

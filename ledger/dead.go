@@ -123,6 +123,8 @@ func (s *Store) DeadLetters(ctx context.Context, filter DeadFilter) (letters []D
 	if filter.Most <= 0 {
 		filter.Most = 100
 	}
+	ctx, cancel := s.bound(ctx, s.within)
+	defer cancel()
 	w := filter.where()
 	rows, err := s.reader.QueryContext(ctx, `SELECT id, kind, target, lead, account, subject, lane, reason, provider, message, tries,
 		attempts, first_seen, last_seen, resolved_at, resolution, note FROM dead_letters WHERE `+w.String()+
@@ -159,6 +161,8 @@ type DeadCount struct {
 
 // CountDead counts the chosen dead letters, the most first.
 func (s *Store) CountDead(ctx context.Context, filter DeadFilter) (counts []DeadCount, err error) {
+	ctx, cancel := s.bound(ctx, reportsWithin)
+	defer cancel()
 	w := filter.where()
 	rows, err := s.reader.QueryContext(ctx, `SELECT kind, reason, provider, COUNT(*), MIN(first_seen) FROM dead_letters WHERE `+
 		w.String()+` GROUP BY kind, reason, provider ORDER BY COUNT(*) DESC, kind, reason, provider`, w.args...)

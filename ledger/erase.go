@@ -17,7 +17,7 @@ const reasonErased = "erased"
 // what stays of it in SQLite's log until the next Wipe.
 func (s *Store) EraseSubject(ctx context.Context, subject string) (leads int64, err error) {
 	now := millis(time.Now())
-	err = s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, reportsWithin, func(ctx context.Context, tx *sql.Tx) error {
 		for _, table := range []string{"leads", "outbox"} {
 			if err := s.holdWhere(ctx, tx, table, `subject = $1`, subject); err != nil {
 				return err

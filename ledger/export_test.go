@@ -1,6 +1,9 @@
 package ledger
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // ReadOlderState keeps reading the ledger as it is now, until end.
 func (s *Store) ReadOlderState(ctx context.Context) (end func() error, err error) {
@@ -11,3 +14,6 @@ func (s *Store) ReadOlderState(ctx context.Context) (end func() error, err error
 	var leads int
 	return tx.Rollback, tx.QueryRow(`SELECT COUNT(*) FROM leads`).Scan(&leads)
 }
+
+// WaitAtMost bounds how long the Store waits for PostgreSQL.
+func (s *Store) WaitAtMost(within time.Duration) { s.within = within }

@@ -13,6 +13,8 @@ import (
 // Room tells how many more leads of a lane may be fed to the queue, so that most
 // of them are there at once; 0 when none wait to be.
 func (s *Store) Room(ctx context.Context, lane enrich.Lane, most int) (room int, err error) {
+	ctx, cancel := s.bound(ctx, s.within)
+	defer cancel()
 	var waits bool
 	err = s.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM leads WHERE lane = $1 AND state = 'none' AND queued = 0)`, lane).Scan(&waits)
 	if err == nil && waits {

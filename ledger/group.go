@@ -149,7 +149,7 @@ func (g *group) commit(first *piece) (pieces []*piece, err error) {
 	// The first piece needs no savepoint: when it fails there is nothing else to
 	// keep. For a batch of 500 leads that saves a fifth of the processor time.
 	if first.err = first.ctx.Err(); first.err == nil {
-		first.err = perform(first.ctx, tx, first.work)
+		first.err = perform(context.WithoutCancel(first.ctx), tx, first.work)
 	}
 	if first.err != nil {
 		return pieces, nil
@@ -200,7 +200,7 @@ func (g *group) perform(ctx context.Context, tx *sql.Tx, p *piece) error {
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT piece"); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	if p.err = perform(p.ctx, tx, p.work); p.err != nil {
+	if p.err = perform(context.WithoutCancel(p.ctx), tx, p.work); p.err != nil {
 		if _, err := tx.ExecContext(ctx, "ROLLBACK TO piece"); err != nil {
 			return fmt.Errorf("ledger: %w", err)
 		}
@@ -211,14 +211,14 @@ func (g *group) perform(ctx context.Context, tx *sql.Tx, p *piece) error {
 	return nil
 }
 
-// perform runs one piece of work; a panic is its error. Its context is never
-// cancelled: SQLite would roll back the whole transaction with an interrupted
-// statement.
+// perform runs one piece of work; a panic is its error. With SQLite its context
+// is never cancelled: an interrupted statement would roll back the whole
+// transaction.
 func perform(ctx context.Context, tx *sql.Tx, work func(context.Context, *sql.Tx) error) (err error) {
 	defer func() {
 		if recovered := recover(); recovered != nil {
 			err = fmt.Errorf("ledger: a write panicked: %v", recovered)
 		}
 	}()
-	return work(context.WithoutCancel(ctx), tx)
+	return work(ctx, tx)
 }

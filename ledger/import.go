@@ -59,6 +59,8 @@ func (s *Store) Import(ctx context.Context, id string) (Import, error) {
 }
 
 func (s *Store) oneImport(ctx context.Context, where string, args ...any) (Import, error) {
+	ctx, cancel := s.bound(ctx, s.within)
+	defer cancel()
 	var i Import
 	var created, finished int64
 	err := s.reader.QueryRowContext(ctx, `SELECT id, account, digest, next_row, accepted, repeated, refused, created_at, finished_at
@@ -103,6 +105,8 @@ func (s *Store) AdvanceImport(ctx context.Context, tx *sql.Tx, id string, from i
 
 // ImportRows lists rows of an import after a line.
 func (s *Store) ImportRows(ctx context.Context, id string, after int64, most int) (list []Row, err error) {
+	ctx, cancel := s.bound(ctx, s.within)
+	defer cancel()
 	rows, err := s.reader.QueryContext(ctx, `SELECT line, status, reason, lead FROM import_rows WHERE import = $1 AND line > $2
 		ORDER BY line LIMIT $3`, id, after, most)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -52,6 +53,12 @@ type Config struct {
 const (
 	defaultPath        = "data/enrichd.db"
 	defaultConnections = 16
+	// answersWithin is how long PostgreSQL may take for a transaction or a look-up,
+	// the wait for a connection included: somebody waits for it. One that hangs is
+	// then as good as one that is down.
+	answersWithin = 10 * time.Second
+	// reportsWithin is the same for what may go through whole tables.
+	reportsWithin = time.Minute
 )
 
 // WithDefaults returns c with its zero fields set.
@@ -97,7 +104,9 @@ type Store struct {
 	lock   *os.File // SQLite only
 	// unwiped is set while the log may hold what was erased; SQLite only.
 	unwiped atomic.Bool
-	opener  int32 // PostgreSQL only: by which its connections are told from others'
+	opener  int32          // PostgreSQL only: by which its connections are told from others'
+	within  time.Duration  // answersWithin
+	keeping sync.WaitGroup // answers that nobody waits for any more
 	secret  []byte
 	// What workers of all lanes ask for at once; those of the bulk lane make way.
 	claims, patientClaims *Batcher[wish, Lead]
@@ -116,7 +125,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store.node = config.Node
+	store.node, store.within = config.Node, answersWithin
 	store.claims = Together(store.claimer(store.Write))
 	store.patientClaims = Together(store.claimer(store.MakeWay))
 	store.dispatches = Together(store.dispatch)
@@ -132,6 +141,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 
 // Close waits for the writes under way and closes the databases.
 func (s *Store) Close() error {
+	s.keeping.Wait()
 	if s.group != nil {
 		s.group.close()
 	}
@@ -159,27 +169,44 @@ func (s *Store) Pool() *sql.DB { return s.writer }
 type Writing func(context.Context, func(context.Context, *sql.Tx) error) error
 
 // Write runs the statements of work in one transaction. When it returns nil
-// they lie on the disk; with an error none of them counts. work is given a
-// context that is not cancelled, uses nothing but the transaction, and may be
-// run beside others' work in the same transaction: it does not end it.
+// they lie on the disk; with an error none of them counts, unless it is
+// context.DeadlineExceeded: nobody knows what a PostgreSQL that hangs still does.
+// work is given a context that ctx does not cancel, uses nothing but the
+// transaction, and may be run beside others' work in the same transaction: it
+// does not end it.
 func (s *Store) Write(ctx context.Context, work func(context.Context, *sql.Tx) error) error {
+	return s.write(ctx, s.within, work)
+}
+
+func (s *Store) write(ctx context.Context, within time.Duration, work func(context.Context, *sql.Tx) error) error {
 	if s.group != nil {
 		return s.group.write(ctx, s.group.urgent, work)
 	}
-	return s.transact(ctx, work)
+	return s.transact(ctx, within, work)
 }
 
 // MakeWay is Write for work that nobody waits for: where the ledger has one
 // writer, what others Write goes first.
 func (s *Store) MakeWay(ctx context.Context, work func(context.Context, *sql.Tx) error) error {
+	return s.makeWay(ctx, s.within, work)
+}
+
+func (s *Store) makeWay(ctx context.Context, within time.Duration, work func(context.Context, *sql.Tx) error) error {
 	if s.group != nil {
 		return s.group.write(ctx, s.group.patient, work)
 	}
-	return s.transact(ctx, work)
+	return s.transact(ctx, within, work)
 }
 
-func (s *Store) transact(ctx context.Context, work func(context.Context, *sql.Tx) error) error {
-	tx, err := s.writer.BeginTx(context.WithoutCancel(ctx), nil)
+func (s *Store) transact(ctx context.Context, within time.Duration, work func(context.Context, *sql.Tx) error) (err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("ledger: not done within %s: %w: %w", within, ctx.Err(), err)
+		}
+	}()
+	tx, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("ledger: begin: %w", err)
 	}
@@ -191,6 +218,14 @@ func (s *Store) transact(ctx context.Context, work func(context.Context, *sql.Tx
 		return fmt.Errorf("ledger: commit: %w", err)
 	}
 	return nil
+}
+
+// bound bounds a read from PostgreSQL.
+func (s *Store) bound(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
+	if s.sqlite {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, within)
 }
 
 // SubjectKey is the stable record key of a subject: a keyed hash, so that no

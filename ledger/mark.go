@@ -10,6 +10,8 @@ import (
 // Mark returns a note of the program's to itself, such as the day of the last
 // digest; "": none.
 func (s *Store) Mark(ctx context.Context, name string) (value string, err error) {
+	ctx, cancel := s.bound(ctx, s.within)
+	defer cancel()
 	err = s.reader.QueryRowContext(ctx, `SELECT value FROM settings WHERE name = $1`, "mark:"+name).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("ledger: mark: %w", err)

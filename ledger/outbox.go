@@ -138,6 +138,8 @@ func (s *Store) Dispatch(ctx context.Context, id string) (Dispatch, error) {
 }
 
 func (s *Store) dispatch(ctx context.Context, ids []string) ([]Dispatch, error) {
+	ctx, cancel := s.bound(ctx, s.within)
+	defer cancel()
 	among, args := s.among(1, ids)
 	rows, err := s.reader.QueryContext(ctx, `SELECT `+deliveryColumns+`,
 		COALESCE((SELECT version FROM outbox_heads h WHERE h.sink = outbox.sink AND h.subject = outbox.subject), 0),

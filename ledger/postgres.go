@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -21,6 +22,9 @@ const openLock = 0x656e7269 // "enri"
 
 // applicationName is what PostgreSQL calls connections of a DSN without a name.
 const applicationName = "enrichd"
+
+// connectsWithin bounds a connection's making where the DSN does not.
+const connectsWithin = 5 * time.Second
 
 // postgresOf reads a connection string.
 func postgresOf(text string) (*pgx.ConnConfig, error) {
@@ -38,11 +42,16 @@ func openPostgres(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
+	if parsed.ConnectTimeout == 0 {
+		parsed.ConnectTimeout = connectsWithin
+	}
 	if parsed.RuntimeParams["application_name"] == "" {
 		parsed.RuntimeParams["application_name"] = applicationName
 	}
 	opener := rand.Int32()
 	pool := stdlib.OpenDB(*parsed, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		ctx, cancel := context.WithTimeout(ctx, connectsWithin)
+		defer cancel()
 		_, err := conn.Exec(ctx, `SELECT pg_advisory_lock_shared($1, $2)`, int32(openLock), opener)
 		return err
 	}))

@@ -34,6 +34,8 @@ func (s *Store) leads(ctx context.Context, from querier, where string, args ...a
 
 // Lead returns one lead. ErrUnknown: there is none.
 func (s *Store) Lead(ctx context.Context, id string) (Lead, error) {
+	ctx, cancel := s.bound(ctx, s.within)
+	defer cancel()
 	lead, err := scanLead(s.reader.QueryRowContext(ctx, `SELECT `+leadColumns+` FROM leads WHERE id = $1`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Lead{}, ErrUnknown
@@ -86,6 +88,8 @@ func (s *Store) Leads(ctx context.Context, filter Filter) ([]Lead, error) {
 		w.add(`state = 'processing' AND processing_started_at < `, millis(filter.StuckSince), true)
 	}
 	w.in(`state`, anys(filter.States))
+	ctx, cancel := s.bound(ctx, reportsWithin)
+	defer cancel()
 	return s.leads(ctx, s.reader, w.String()+` ORDER BY id LIMIT `+w.arg(filter.Most), w.args...)
 }
 
@@ -99,6 +103,8 @@ type Count struct {
 
 // Counts counts leads by lane and state.
 func (s *Store) Counts(ctx context.Context) (counts []Count, err error) {
+	ctx, cancel := s.bound(ctx, reportsWithin)
+	defer cancel()
 	rows, err := s.reader.QueryContext(ctx, `SELECT lane, state, COUNT(*), MIN(accepted_at) FROM leads GROUP BY lane, state ORDER BY lane, state`)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: counts: %w", err)

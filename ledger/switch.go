@@ -64,6 +64,8 @@ func (s *Store) TurnOn(ctx context.Context, scope Scope, name string) error {
 
 // Switches lists what is stopped now.
 func (s *Store) Switches(ctx context.Context) (stops []Switch, err error) {
+	ctx, cancel := s.bound(ctx, s.within)
+	defer cancel()
 	rows, err := s.reader.QueryContext(ctx, `SELECT scope, name, paused_until, reason, changed_at FROM switches
 		WHERE paused_until > $1 ORDER BY scope, name`, millis(time.Now()))
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *Store) Tidy(ctx context.Context, keep Retention) error {
 		statement := `WITH old AS (SELECT ` + old.key + ` FROM ` + old.table + ` WHERE ` + old.condition + ` LIMIT $2` + s.passingOver() +
 			`) DELETE FROM ` + old.table + ` WHERE (` + old.key + `) IN (SELECT ` + old.key + ` FROM old)`
 		for deleted := int64(tidyPage); deleted == tidyPage; {
-			err := s.MakeWay(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			err := s.makeWay(ctx, reportsWithin, func(ctx context.Context, tx *sql.Tx) error {
 				result, err := tx.ExecContext(ctx, statement, millis(now.Add(-old.after)), tidyPage)
 				if err != nil {
 					return err

@@ -128,6 +128,8 @@ func (s *Store) Timeline(ctx context.Context, subject string) (events []Event, e
 	if subject == "" { // that of all that was erased
 		return nil, nil
 	}
+	ctx, cancel := s.bound(ctx, s.within)
+	defer cancel()
 	rows, err := s.reader.QueryContext(ctx, stories+` ORDER BY 2 DESC, 1 DESC LIMIT $3`, subject, int64(math.MaxInt64), Kept)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: timeline: %w", err)
