@@ -40,8 +40,9 @@ type App struct {
 	files     []string // that the configuration depends on
 }
 
-// New builds all parts and opens the listeners. Whoever built an App runs it.
-func New(config config.Config, options Options) (*App, error) {
+// New builds all parts and opens the listeners, unless ctx ends while the store is
+// opened. Whoever built an App runs it.
+func New(ctx context.Context, config config.Config, options Options) (*App, error) {
 	a := &App{log: options.Log, level: options.Level, file: options.File, files: []string{options.File}, config: config}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -51,7 +52,7 @@ func New(config config.Config, options Options) (*App, error) {
 	}
 	a.level.Set(config.Log.Level)
 	var err error
-	if a.parts, err = newParts(config, a.log, nil); err != nil {
+	if a.parts, err = newParts(ctx, config, a.log, nil); err != nil {
 		return nil, err
 	}
 	edge := a.edge()

@@ -42,12 +42,12 @@ type leads struct {
 const leadsPlace = "leads"
 
 // buildStore opens the ledger. What vendors answer is kept in it from then on.
-func (p *parts) buildStore(config config.Config) (err error) {
+func (p *parts) buildStore(ctx context.Context, config config.Config) (err error) {
 	p.recall = p.records
 	if !config.AcceptsLeads() {
 		return nil
 	}
-	if p.leads.store, err = ledger.Open(context.Background(), config.Store); err != nil {
+	if p.leads.store, err = ledger.Open(ctx, config.Store); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	p.closeWith(p.leads.store.Close)
@@ -57,7 +57,7 @@ func (p *parts) buildStore(config config.Config) (err error) {
 
 // buildLeads makes what works accepted leads off, with the service that answers
 // requests.
-func (p *parts) buildLeads(config config.Config) (err error) {
+func (p *parts) buildLeads(ctx context.Context, config config.Config) (err error) {
 	if p.leads.store == nil { // sinks are not opened either
 		return nil
 	}
@@ -67,7 +67,7 @@ func (p *parts) buildLeads(config config.Config) (err error) {
 	for _, sink := range p.leads.sinks {
 		p.closeWith(sink.Close)
 	}
-	p.leads.engine, err = jobs.New(context.Background(), config.Jobs, jobs.Parts{
+	p.leads.engine, err = jobs.New(ctx, config.Jobs, jobs.Parts{
 		Store:        p.leads.store,
 		Enricher:     enricher{service: p.service, metrics: p.telemetry.Metrics},
 		Normalizer:   p.service.Normalizer,

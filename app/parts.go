@@ -47,18 +47,18 @@ type parts struct {
 }
 
 // newParts builds everything behind the edge. dial opens the connections to
-// vendors when it is set.
-func newParts(config config.Config, log *slog.Logger, dial providers.Dial) (*parts, error) {
+// vendors when it is set. When ctx ends the store is not waited for.
+func newParts(ctx context.Context, config config.Config, log *slog.Logger, dial providers.Dial) (*parts, error) {
 	p := &parts{log: log, fixed: config.Quota}
 	for _, build := range []func() error{
 		func() error { return p.buildTelemetry(config) },
 		func() error { return p.buildAccounts(config) },
 		func() error { return p.buildPrivacy(config) },
 		func() error { return p.buildStores(config) }, // late calls are remembered
-		func() error { return p.buildStore(config) },
+		func() error { return p.buildStore(ctx, config) },
 		func() error { return p.buildRouting(config, dial) },
 		func() error { return p.buildService(config) },
-		func() error { return p.buildLeads(config) },
+		func() error { return p.buildLeads(ctx, config) },
 	} {
 		if err := build(); err != nil {
 			return nil, errors.Join(err, p.close(context.Background()))

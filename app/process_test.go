@@ -124,7 +124,7 @@ func follow(t *testing.T, file string, options Options) *running {
 
 func start(t *testing.T, loaded config.Config, options Options) *running {
 	t.Helper()
-	program, err := New(loaded, options)
+	program, err := New(t.Context(), loaded, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	served := make(chan error, 1)
 	go func() { served <- vendors.Serve(serving, pipe) }()
 
-	built, err := newParts(worldConfig(), slog.New(slog.DiscardHandler), pipe.DialContext)
+	built, err := newParts(t.Context(), worldConfig(), slog.New(slog.DiscardHandler), pipe.DialContext)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (c *demoCommand) Run(ctx context.Context, terminal terminal) error {
 		return err
 	}
 	defer os.RemoveAll(store)
-	service, err := c.build(address, store, slog.New(slog.NewTextHandler(terminal.err, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	service, err := c.build(ctx, address, store, slog.New(slog.NewTextHandler(terminal.err, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if err != nil {
 		return err
 	}
@@ -96,14 +96,14 @@ func startDemoVendors(ctx context.Context) (*fakevendor.Server, string, func() e
 
 // build makes the service of the embedded configuration. What it accepts lies in
 // a folder that the demo leaves no trace of.
-func (c *demoCommand) build(vendors, store string, log *slog.Logger) (*app.App, error) {
+func (c *demoCommand) build(ctx context.Context, vendors, store string, log *slog.Logger) (*app.App, error) {
 	loaded, err := config.Parse("demo.yaml", bytes.ReplaceAll(demoConfig, []byte(demoVendorsPlace), []byte(vendors)))
 	if err != nil {
 		return nil, err
 	}
 	loaded.Server.GRPC, loaded.Server.HTTP, loaded.Telemetry.Admin = c.GRPC, c.HTTP, c.Admin
 	loaded.Store.Path = filepath.Join(store, "enrichd.db")
-	service, err := app.New(loaded, app.Options{Log: log})
+	service, err := app.New(ctx, loaded, app.Options{Log: log})
 	return service, listenHelp(err, `choose other addresses: make demo DEMO="--grpc 127.0.0.1:0 --http 127.0.0.1:0"`)
 }
 

@@ -36,8 +36,11 @@ func (c *serveCommand) Run(ctx context.Context, terminal terminal) error {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
-	service, err := app.New(loaded, app.Options{Log: log, Level: level, File: c.Config})
-	if err != nil {
+	service, err := app.New(ctx, loaded, app.Options{Log: log, Level: level, File: c.Config})
+	switch {
+	case err != nil && ctx.Err() != nil: // a stop while it starts is a stop
+		return nil
+	case err != nil:
 		return listenHelp(err, "choose another address in "+c.Config+" (server.grpc, server.http, telemetry.admin)")
 	}
 	debug.FreeOSMemory() // what only the start needed

@@ -64,7 +64,7 @@ providers: {list: [{definition: hunter, base_url: "%s/hunter", allow_private: tr
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := app.New(loaded, app.Options{})
+	service, err := app.New(t.Context(), loaded, app.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestAStoreMovesToPostgreSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaded.Store.Path, loaded.Store.PostgreSQL = "", database
-	service, err := app.New(loaded, app.Options{})
+	service, err := app.New(t.Context(), loaded, app.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
