@@ -14,13 +14,20 @@ const (
 	// countShare bounds what counting costs a large ledger: it rests so many
 	// times as long as it took.
 	countShare = 50
+	// countWithin bounds one count, and countRest the rest after it: a database
+	// that hung for a minute is no large ledger.
+	countWithin = 30 * time.Second
+	countRest   = 5 * time.Minute
 )
 
 // countOn keeps what metrics say of accepted work fresh until ctx ends. While
 // it cannot be counted they say nothing.
-func (l *leads) countOn(ctx context.Context) {
+func (l *leads) countOn(ctx context.Context) { l.keepCounting(ctx, l.count) }
+
+func (l *leads) keepCounting(ctx context.Context, count func(context.Context) (*telemetry.Work, error)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	fails := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -28,15 +35,25 @@ func (l *leads) countOn(ctx context.Context) {
 		case <-timer.C:
 		}
 		began := time.Now()
-		work, err := l.count(ctx)
-		if err != nil {
-			work = nil
-			if ctx.Err() == nil {
-				l.log.WarnContext(ctx, "accepted work cannot be counted", "error", err)
-			}
+		within, cancel := context.WithTimeout(ctx, countWithin)
+		work, err := count(within)
+		cancel()
+		if ctx.Err() != nil {
+			return
 		}
+		rest := min(max(countEvery, countShare*time.Since(began)), countRest)
+		if err != nil {
+			work, rest = nil, countEvery // what it took says nothing of the ledger's size
+		}
+		switch {
+		case err != nil && !fails:
+			l.log.WarnContext(ctx, "accepted work cannot be counted", "error", err)
+		case err == nil && fails:
+			l.log.InfoContext(ctx, "accepted work is counted again")
+		}
+		fails = err != nil
 		l.counted.Store(work)
-		timer.Reset(max(countEvery, countShare*time.Since(began)))
+		timer.Reset(rest)
 	}
 }
 
