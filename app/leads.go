@@ -51,7 +51,7 @@ func (p *parts) buildStore(ctx context.Context, config config.Config) (err error
 		return fmt.Errorf("store: %w", err)
 	}
 	p.closeWith(p.leads.store.Close)
-	p.recall = ledger.Keeper{Caches: p.records, Store: p.leads.store, Passes: p.records.Passes, Log: p.log}
+	p.recall = ledger.Keeper{Caches: p.records, Store: p.leads.store, Passes: p.records.Passes, Log: tellOnce(p.log)}
 	return nil
 }
 
@@ -75,7 +75,7 @@ func (p *parts) buildLeads(ctx context.Context, config config.Config) (err error
 		Suppressions: p.eraser.Suppressions,
 		Sinks:        p.leads.sinks,
 		Halts:        p.halts,
-		Log:          p.log,
+		Log:          tellOnce(p.log),
 	})
 	if err != nil {
 		return err
