@@ -32,6 +32,7 @@ const (
 	firstFailureFor = time.Second
 	longestFailure  = 5 * time.Minute
 	rescueAfter     = 30 * time.Second // beyond the longest that a job may take
+	operateWithin   = 10 * time.Second // what an operator asks of a PostgreSQL that may hang
 )
 
 // unasked drops the engine's indexes by which its own web page searches jobs, and
@@ -179,30 +180,49 @@ func (q *queue) Submit(ctx context.Context, tx *sql.Tx, jobs ...Job) error {
 	return nil
 }
 
+// bound bounds what is asked of PostgreSQL for an operator. What the engine asks
+// on its own it bounds itself.
+func (q *queue) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if q.store.IsSQLite() {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, operateWithin)
+}
+
 // Pause stops a lane.
 func (q *queue) Pause(ctx context.Context, lane enrich.Lane) error {
+	ctx, cancel := q.bound(ctx)
+	defer cancel()
 	return unknown(q.client.QueuePause(ctx, string(lane), nil))
 }
 
 // Resume lets a lane go on.
 func (q *queue) Resume(ctx context.Context, lane enrich.Lane) error {
+	ctx, cancel := q.bound(ctx)
+	defer cancel()
 	return unknown(q.client.QueueResume(ctx, string(lane), nil))
 }
 
 // Retry makes a job run now.
 func (q *queue) Retry(ctx context.Context, id int64) error {
+	ctx, cancel := q.bound(ctx)
+	defer cancel()
 	_, err := q.client.JobRetry(ctx, id)
 	return unknown(err)
 }
 
 // Cancel ends a job.
 func (q *queue) Cancel(ctx context.Context, id int64) error {
+	ctx, cancel := q.bound(ctx)
+	defer cancel()
 	_, err := q.client.JobCancel(ctx, id)
 	return unknown(err)
 }
 
 // Forget deletes a job.
 func (q *queue) Forget(ctx context.Context, id int64) error {
+	ctx, cancel := q.bound(ctx)
+	defer cancel()
 	_, err := q.client.JobDelete(ctx, id)
 	return unknown(err)
 }
@@ -224,6 +244,8 @@ func (q *queue) List(ctx context.Context, most int, states ...string) ([]Entry, 
 		}
 		params = params.States(wanted...)
 	}
+	ctx, cancel := q.bound(ctx)
+	defer cancel()
 	found, err := q.client.JobList(ctx, params)
 	if err != nil {
 		return nil, fmt.Errorf("jobs: list: %w", err)
@@ -245,6 +267,8 @@ func (q *queue) Stats(ctx context.Context) (map[enrich.Lane]map[string]int, erro
 	for i, lane := range Lanes {
 		names[i] = string(lane)
 	}
+	ctx, cancel := q.bound(ctx)
+	defer cancel()
 	counts, err := q.client.Driver().GetExecutor().JobCountByQueueAndState(ctx, &riverdriver.JobCountByQueueAndStateParams{QueueNames: names})
 	if err != nil {
 		return nil, fmt.Errorf("jobs: stats: %w", err)
