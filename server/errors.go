@@ -55,8 +55,9 @@ func (s *Server) statusOf(ctx context.Context, err error) error {
 	if !known {
 		code = codes.Internal
 	}
-	if code == codes.Internal {
-		s.log.ErrorContext(ctx, "request failed", "kind", typed.Kind, "request_id", enrich.RequestID(ctx), "error", typed.Cause)
+	// Vendors that fail have lines of their own; a cause is of a part of ours.
+	if code == codes.Internal || typed.Kind == enrich.Unavailable && typed.Cause != nil {
+		s.log.ErrorContext(ctx, "request failed", "kind", typed.Kind, "class", typed.Reason, "request_id", enrich.RequestID(ctx), "error", typed.Cause)
 	}
 	return describe(ctx, code, typed).Err()
 }

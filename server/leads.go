@@ -93,7 +93,6 @@ func (s *Server) leadStatus(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return s.statusOf(ctx, err)
 	}
-	s.log.ErrorContext(ctx, "the store failed", "request_id", enrich.RequestID(ctx), "error", err)
 	return s.statusOf(ctx, &enrich.Error{Kind: enrich.Unavailable, Reason: "store", Offset: -1, Message: "the store cannot be used at the moment", Cause: err})
 }
 

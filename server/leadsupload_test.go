@@ -88,7 +88,8 @@ func TestAFileComesInParts(t *testing.T) {
 	}
 }
 
-// TestAFileThatCannotBePutAside tells the caller to come again, over both paths.
+// TestAFileThatCannotBePutAside tells the caller to come again, over both paths,
+// and the operator why, for it may never pass.
 func TestAFileThatCannotBePutAside(t *testing.T) {
 	e, leads, _ := accepting(t)
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
@@ -99,6 +100,10 @@ func TestAFileThatCannotBePutAside(t *testing.T) {
 	code, _, said := e.ask(t, http.MethodPost, "/v1/imports", "email\n", "Content-Type: text/csv")
 	if code != http.StatusServiceUnavailable || !strings.Contains(string(said), `"spool"`) {
 		t.Errorf("posted: %d, %s", code, said)
+	}
+	e.stop()
+	if log := e.log.String(); strings.Count(log, "no such file or directory") != 2 || !strings.Contains(log, detail[*errdetails.ErrorInfo](err).GetMetadata()["request_id"]) {
+		t.Errorf("the log does not explain both: %s", log)
 	}
 }
 
