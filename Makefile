@@ -2,7 +2,8 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 PACKAGES := ./...
-# The Go that releases are built and audited with: its standard library faces the network.
+# The Go that releases, and the image of deploy/Dockerfile, are built with: its standard
+# library faces the network.
 RELEASE_GO ?= go1.26.11
 
 # By what the compiler knows the hot paths: make profile writes it.
