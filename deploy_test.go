@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/enrichd/enrichd/config"
 )
 
 func readFile(t *testing.T, path string) string {
@@ -77,4 +79,59 @@ func TestContainersCanPutFilesAside(t *testing.T) {
 		}
 	}
 	t.Error("Kubernetes mounts no /tmp that can be written")
+}
+
+// commentedOut are the settings that a shipped configuration offers in comments.
+var commentedOut = regexp.MustCompile(`(?m)^# ([a-z]+: \{)`)
+
+// TestDeployedReplicasShareWhatTheyMust reads the shipped configurations as they
+// are, and with what they offer. Nothing is warned of: what one replica is told
+// of a person, the others know.
+func TestDeployedReplicasShareWhatTheyMust(t *testing.T) {
+	for name, value := range map[string]string{
+		"ENRICHD_PEPPER": "a pepper for tests only", "PDL_API_KEY": "key-1", "HUNTER_API_KEY": "key-2",
+		"ENRICHD_POSTGRESQL": "postgres://enrichd@postgresql.example/enrichd", "CRM_SECRET": "whsec_" + strings.Repeat("QUJD", 8),
+	} {
+		t.Setenv(name, value)
+	}
+	for _, path := range []string{"deploy/compose/enrichd.yaml", "deploy/kubernetes/enrichd.yaml"} {
+		text := readFile(t, path)
+		with := commentedOut.ReplaceAllString(text, "$1")
+		if with == text {
+			t.Errorf("%s offers no store", path)
+		}
+		for _, text := range []string{text, with} {
+			loaded, err := config.Parse(path, []byte(text))
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			for _, warning := range loaded.Warnings() {
+				t.Errorf("%s: %s", path, warning)
+			}
+			if !loaded.Quota.Redis.Enabled() || !loaded.Privacy.Redis.Enabled() || !loaded.Idempotency.Redis.Enabled() {
+				t.Errorf("%s: replicas do not share quotas, erasures and repeated requests", path)
+			}
+		}
+	}
+}
+
+// TestNobodyStartsWithTheShippedPepper finds a placeholder that would hold.
+func TestNobodyStartsWithTheShippedPepper(t *testing.T) {
+	var secret struct {
+		StringData map[string]string `yaml:"stringData"`
+	}
+	readYAML(t, "deploy/kubernetes/secret.yaml", &secret)
+	for name, value := range secret.StringData {
+		t.Setenv(name, value)
+	}
+	_, err := config.Load("deploy/kubernetes/enrichd.yaml")
+	if err == nil {
+		t.Fatal("it is taken")
+	}
+	for _, section := range []string{"cache.redis", "privacy", "idempotency"} {
+		if want := section + ".pepper: needs at least"; !strings.Contains(err.Error(), want) {
+			t.Errorf("the error lacks %q: %v", want, err)
+		}
+	}
 }
