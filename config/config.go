@@ -49,7 +49,8 @@ type Config struct {
 	Providers   providers.Config   `yaml:"providers"`
 }
 
-// AcceptsLeads tells whether there is a store to accept leads into.
+// AcceptsLeads tells whether there is a store to accept leads into. A file whose
+// store section says nothing is refused, for it hardly means none.
 func (c Config) AcceptsLeads() bool { return c.Store != ledger.Config{} }
 
 // Log is how much is logged.

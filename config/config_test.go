@@ -95,8 +95,10 @@ func TestBrokenFiles(t *testing.T) {
 			":3: cache.redis.password: /dev/zero is not a regular file", ":4: cache.redis.username: what ${ENRICHD_TEST_LINES} stands for has several lines",
 			":5: cache.redis.master: ${ is not closed", ":6: cache.redis.prefix: what stands in", ":7: cache.redis.sentinel_username: testdata is not a regular file",
 			":8: cache.redis.sentinel_password: stat testdata/../testdata/no-such-file",
+			":10: store.postgresql: what ${ENRICHD_TEST_EMPTY} stands for is empty",
 		},
-		"places.yaml": {":2: store.postgresql: the connection string cannot be read", ":4: providers.folder: open testdata/no-such-folder"},
+		"empty_store.yaml": {"empty_store.yaml:1: store: says nothing"},
+		"places.yaml":      {":2: store.postgresql: the connection string cannot be read", ":4: providers.folder: open testdata/no-such-folder"},
 		"names.yaml": {
 			`:3: router.plans.cheap.providers[1]: there is no provider "nobody"`, `:6: accounts.list[0].providers[0]: there is no provider "nobody"`,
 			`:6: accounts.list[0].plan: there is no plan "dear"`, ":6: accounts.list[0].money: quota.caps[0] caps the account already",
@@ -108,6 +110,7 @@ func TestBrokenFiles(t *testing.T) {
 		"two_mistakes_in_one_provider.yaml": {`:4: providers.list[0].credentials: hunter has no "api_kye"`, `:7: providers.list[0].settings: hunter has no "nothing"`},
 	}
 	t.Setenv("ENRICHD_TEST_LINES", "first\nsecond, secret")
+	t.Setenv("ENRICHD_TEST_EMPTY", "")
 	files, err := os.ReadDir("testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -207,6 +210,12 @@ cache:
 	}
 	if _, err := (&secrets{}).expand("${file:" + path + "}"); err == nil || !strings.Contains(err.Error(), "longer") {
 		t.Errorf("a long secret: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&secrets{}).expand("${file:" + path + "}"); err == nil || !strings.Contains(err.Error(), "empty") {
+		t.Errorf("an empty secret: %v", err)
 	}
 }
 

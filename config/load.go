@@ -84,7 +84,11 @@ func read(file string, text []byte) (config Config, files []string, err error) {
 	}
 	config, read := decode(body)
 	files = append(read.secrets.files, config.Providers.Files()...)
-	problems := append(read.problems, read.beside(config.problems())...)
+	found := config.problems()
+	if _, written := read.lines["store"]; written && !config.AcceptsLeads() {
+		found = append(found, Problem{Path: "store", Text: "says nothing: name path or postgresql, or leave the section out if leads are not accepted"})
+	}
+	problems := append(read.problems, read.beside(found)...)
 	if len(problems) == 0 {
 		return config, files, nil
 	}

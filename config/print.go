@@ -49,12 +49,22 @@ func (c Config) WithDefaults() Config {
 // the packages mark as secret is [Hidden], however it came into the
 // configuration. Empty texts, lists and mappings are left out.
 func (c Config) YAML() ([]byte, error) {
-	return yaml.MarshalWithOptions(printed(reflect.ValueOf(c), false), yaml.IndentSequence(true))
+	return yaml.MarshalWithOptions(c.sections(), yaml.IndentSequence(true))
 }
 
 // JSON is [Config.YAML] as JSON.
 func (c Config) JSON() ([]byte, error) {
-	return json.Marshal(unordered(printed(reflect.ValueOf(c), false)))
+	return json.Marshal(unordered(c.sections()))
+}
+
+// sections are the configuration in the types that the YAML library prints. No
+// store is no section, for one that says nothing is refused.
+func (c Config) sections() yaml.MapSlice {
+	all := printedFields(reflect.ValueOf(c))
+	if c.AcceptsLeads() {
+		return all
+	}
+	return slices.DeleteFunc(all, func(section yaml.MapItem) bool { return section.Key == "store" })
 }
 
 func unordered(value any) any {

@@ -134,6 +134,18 @@ func TestWhatIsPrintedIsEffective(t *testing.T) {
 	}
 }
 
+// TestPrintedDefaultsAreAFile reads what is printed of an empty file, which has
+// no store.
+func TestPrintedDefaultsAreAFile(t *testing.T) {
+	text, err := (Config{}).WithDefaults().YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read, err := Parse("printed.yaml", text); err != nil || read.AcceptsLeads() {
+		t.Errorf("accepts leads: %t, %v\n%s", read.AcceptsLeads(), err, text)
+	}
+}
+
 func TestChangesNameFieldsAndWhenTheyHold(t *testing.T) {
 	before := `
 log: {level: info}

@@ -63,6 +63,9 @@ func (s *secrets) lookUp(name string) (value string, err error) {
 			return "", fmt.Errorf("the environment has no variable %s", name)
 		}
 	}
+	if value == "" { // as good as left out, and a store or a password that is left out is another configuration
+		return "", fmt.Errorf("what ${%s} stands for is empty; leave the field out if that is meant", name)
+	}
 	if strings.ContainsAny(value, "\r\n\x00") {
 		return "", fmt.Errorf("what ${%s} stands for has several lines or NUL bytes", name)
 	}
