@@ -229,6 +229,12 @@ func TestWarnings(t *testing.T) {
 		"privacy: {}":                      1,
 		"providers: {}":                    1,
 		"privacy: {pepper: invented-for-a-test, redis: {addresses: [\"localhost:1\"]}}": 2, // caches and repeats are not shared
+		"quota: {redis: {addresses: [\"localhost:1\"]}}":                                3, // nor is the suppression list
+		"quota: {replicas: 2}":                                3,
+		"quota: {replicas: 1}":                                0,
+		"store: {postgresql: \"postgres://localhost/leads\"}": 3,
+		"store: {path: leads.db}":                             0,
+		"privacy: {}\nquota: {replicas: 2}":                   3, // in memory alone: told once
 	} {
 		if !strings.HasPrefix(text, "providers") {
 			text += "\nproviders: {list: [{definition: hunter, credentials: {api_key: invented}}]}"

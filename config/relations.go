@@ -76,6 +76,22 @@ func (c Config) Spending() quota.Config {
 	return all
 }
 
+// shared names a field by which several replicas work together; empty: nothing
+// tells of more than one.
+func (c Config) shared() string {
+	switch {
+	case c.Privacy.Redis.Enabled():
+		return "privacy.redis"
+	case c.Quota.Redis.Enabled():
+		return "quota.redis"
+	case c.Store.PostgreSQL != "":
+		return "store.postgresql"
+	case c.Quota.Replicas > 1:
+		return "quota.replicas"
+	}
+	return ""
+}
+
 // Warnings says what can be obeyed but is hardly meant.
 func (c Config) Warnings() (warnings []string) {
 	drain, budget := c.Server.WithDefaults().DrainTimeout, c.Answers.WithDefaults().RetryBudget
@@ -83,17 +99,23 @@ func (c Config) Warnings() (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf(
 			"server.drain_timeout, %s, is shorter than answers.retry_budget, %s: a stop can cut off answers that were paid for", drain, budget))
 	}
-	if c.Privacy.Suppression.File == "" && !c.Privacy.Redis.Enabled() {
+	shared := c.shared()
+	switch {
+	case c.Privacy.Redis.Enabled():
+	case c.Privacy.Suppression.File == "":
 		warnings = append(warnings,
 			"privacy: the suppression list is in memory alone: a restart forgets it, and other replicas do not know it")
+	case shared != "":
+		warnings = append(warnings, fmt.Sprintf(
+			"%s without privacy.redis: replicas do not know each other's suppression lists, so who is erased at one is looked up again by the others", shared))
 	}
 	for _, part := range []struct {
 		name   string
 		shared bool
 	}{{"cache", c.Cache.Redis.Enabled()}, {"idempotency", c.Idempotency.Redis.Enabled()}} {
-		if c.Privacy.Redis.Enabled() && !part.shared {
+		if shared != "" && !part.shared {
 			warnings = append(warnings, fmt.Sprintf(
-				"privacy.redis without %s.redis: an erasure hides what other replicas have in memory, but cannot drop it", part.name))
+				"%s without %s.redis: an erasure cannot drop what other replicas have in memory, and with privacy.redis alone only hides it", shared, part.name))
 		}
 	}
 	if len(c.Providers.List) == 0 {
