@@ -191,8 +191,9 @@ func TestEveryAlertSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// TestPrometheusReadsEveryQuery has promtool check the alerts and, written as
-// rules, the queries of all panels.
+// TestPrometheusReadsEveryQuery has promtool check the alerts, try those that
+// have a case of an outage, and, written as rules, check the queries of all
+// panels.
 func TestPrometheusReadsEveryQuery(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil && os.Getenv("CI") == "" {
@@ -217,6 +218,9 @@ func TestPrometheusReadsEveryQuery(t *testing.T) {
 	panels := filepath.Join(t.TempDir(), "panels.yml")
 	if err := os.WriteFile(panels, text, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if said, err := exec.Command(promtool, "test", "rules", "../deploy/prometheus/alerts.test.yml").CombinedOutput(); err != nil {
+		t.Errorf("promtool: %v: %s", err, said)
 	}
 	for _, file := range []string{"../deploy/prometheus/alerts.yml", panels} {
 		if said, err := exec.Command(promtool, "check", "rules", file).CombinedOutput(); err != nil {
