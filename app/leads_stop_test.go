@@ -204,7 +204,7 @@ sinks: {files: [{name: archive, path: "FOLDER/results.ndjson"}]}
 	s.run() // and no second one
 	waitFor(t, "accepted work is measured", func() bool { return strings.Contains(s.metrics(), "enrichd_leads{") })
 	for _, want := range []string{
-		`enrichd_leads{lane="standard",state="none"} 1`, `enrichd_leads{lane="bulk",state="error"} 0`, `enrichd_deliveries_waiting{sink="archive"} 0`,
+		"enrichd_store_up 1", `enrichd_leads{lane="standard",state="none"} 1`, `enrichd_leads{lane="bulk",state="error"} 0`, `enrichd_deliveries_waiting{sink="archive"} 0`,
 		`enrichd_work_stopped{name="standard",reason="operator",scope="lane"} 1`, `enrichd_lead_oldest_waiting_seconds{lane="standard"} `,
 	} {
 		if said := s.metrics(); !strings.Contains(said, want) {

@@ -158,10 +158,14 @@ func (p *parts) buildService(config config.Config) error {
 	if p.eraser.Audit != nil {
 		p.service.Auditor = p.eraser.Audit
 	}
-	p.telemetry.Metrics.Watch(telemetry.Sources{
+	sources := telemetry.Sources{
 		Cache: p.records.Stats, Quota: p.quotas.Snapshot, Routes: p.routes.Health, StateFailures: p.quotas.StateFailures,
-		Work: p.leads.counted.Load, Shadows: p.service.Comparisons, Privacy: p.privacy, Repeats: p.repeated,
-	})
+		Shadows: p.service.Comparisons, Privacy: p.privacy, Repeats: p.repeated,
+	}
+	if p.leads.store != nil {
+		sources.Work = p.leads.counted.Load
+	}
+	p.telemetry.Metrics.Watch(sources)
 	return nil
 }
 

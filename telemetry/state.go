@@ -17,7 +17,8 @@ type Sources struct {
 	Routes func() []router.Health
 	// StateFailures is how often the file of quotas could not be written.
 	StateFailures func() uint64
-	// Work is accepted work; its nil result: it cannot be counted.
+	// Work is accepted work; nil: there is no store. Its nil result: it cannot be
+	// counted.
 	Work func() *Work
 	// Shadows are the comparisons of shadow plans so far.
 	Shadows func() []enrich.Comparison

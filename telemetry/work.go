@@ -44,6 +44,7 @@ type StopOf struct{ Scope, Name, Reason string }
 
 // The metrics of accepted work.
 var (
+	storeUp        = measured("store_up", "1 while accepted work can be counted, 0 while its store cannot be reached.")
 	leadsCounted   = measured("leads", "Accepted leads, by lane and state.", "lane", "state")
 	leadsWaiting   = measured("lead_oldest_waiting_seconds", "For how long the oldest lead waits that no worker has.", "lane")
 	deadLetters    = measured("dead_letters", "Open dead letters, by what was given up and why.", "kind", "reason")
@@ -57,23 +58,24 @@ type workState struct{ metrics *Metrics }
 
 // Describe lists them.
 func (s *workState) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []described{leadsCounted, leadsWaiting, deadLetters, deliveries, deliveryOldest, workStopped} {
+	for _, d := range []described{storeUp, leadsCounted, leadsWaiting, deadLetters, deliveries, deliveryOldest, workStopped} {
 		descs <- d.desc
 	}
 }
 
-// Collect looks them up. Without accepted work, or while it cannot be counted,
-// there are none.
+// Collect looks them up. Without a store there are none; while accepted work
+// cannot be counted only that it cannot.
 func (s *workState) Collect(metrics chan<- prometheus.Metric) {
 	sources := s.metrics.sources.Load()
 	if sources == nil || sources.Work == nil {
 		return
 	}
-	work := sources.Work()
+	to, work := sink(metrics), sources.Work()
 	if work == nil {
+		to.put(storeUp, 0)
 		return
 	}
-	to := sink(metrics)
+	to.put(storeUp, 1)
 	oldest := map[enrich.Lane]time.Time{}
 	for _, count := range work.Leads {
 		to.put(leadsCounted, float64(count.Leads), string(count.Lane), count.State)

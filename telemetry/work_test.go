@@ -20,8 +20,13 @@ func TestAcceptedWorkIsMeasured(t *testing.T) {
 		}
 		var work *Work
 		m.Watch(Sources{Work: func() *Work { return work }})
-		if count := testutil.CollectAndCount(state); count != 0 {
-			t.Errorf("%d metrics while it cannot be counted", count)
+		away := `
+# HELP enrichd_store_up 1 while accepted work can be counted, 0 while its store cannot be reached.
+# TYPE enrichd_store_up gauge
+enrichd_store_up 0
+`
+		if err := testutil.CollectAndCompare(state, strings.NewReader(away)); err != nil {
+			t.Errorf("while it cannot be counted: %v", err)
 		}
 		work = &Work{
 			Leads: []LeadCount{
@@ -53,6 +58,9 @@ enrichd_lead_oldest_waiting_seconds{lane="standard"} 0
 enrichd_leads{lane="bulk",state="done"} 9
 enrichd_leads{lane="bulk",state="none"} 7
 enrichd_leads{lane="standard",state="none"} 0
+# HELP enrichd_store_up 1 while accepted work can be counted, 0 while its store cannot be reached.
+# TYPE enrichd_store_up gauge
+enrichd_store_up 1
 # HELP enrichd_work_stopped 1 while accepted work is stopped, by what of it and why.
 # TYPE enrichd_work_stopped gauge
 enrichd_work_stopped{name="bulk",reason="operator",scope="lane"} 1
