@@ -17,6 +17,7 @@ import (
 	"github.com/enrichd/enrichd/ledger"
 	"github.com/enrichd/enrichd/privacy"
 	"github.com/enrichd/enrichd/quota"
+	"github.com/enrichd/enrichd/router"
 	"github.com/enrichd/enrichd/server"
 	"github.com/enrichd/enrichd/sinks"
 	"github.com/enrichd/enrichd/telemetry"
@@ -75,6 +76,7 @@ func (p *parts) buildLeads(ctx context.Context, config config.Config) (err error
 		Suppressions: p.eraser.Suppressions,
 		Sinks:        p.leads.sinks,
 		Halts:        p.halts,
+		Failing:      p.failing,
 		Log:          tellOnce(p.log),
 	})
 	if err != nil {
@@ -123,6 +125,13 @@ func (p *parts) account(closed bool) func(name string) (enrich.Account, bool) {
 		caller, known := p.accounts.ByAccount(name)
 		return caller.Account, known
 	}
+}
+
+// failing tells whether a provider's breaker lets no calls pass but probes.
+func (p *parts) failing(provider string) bool {
+	return slices.ContainsFunc(p.routes.Health(), func(health router.Health) bool {
+		return health.Provider == provider && health.Breaker != router.BreakerClosed
+	})
 }
 
 // leads are the edge's, nil without a store.

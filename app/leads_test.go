@@ -35,16 +35,20 @@ type accepting struct {
 	out   string
 }
 
-func accept(t *testing.T, vendors, out string, store ledger.Config) *accepting {
+func accept(t *testing.T, vendors, out string, store ledger.Config, change ...func(*config.Config)) *accepting {
 	t.Helper()
-	program := start(t, config.Config{
+	configured := config.Config{
 		Server: server.Config{GRPC: "127.0.0.1:0", HTTP: "127.0.0.1:0"},
 		Store:  store,
 		Sinks:  sinks.Config{Files: []sinks.FileConfig{{Name: "archive", Path: out}}},
 		Providers: providers.Config{List: []providers.ProviderConfig{
 			{Definition: primary, BaseURL: vendors + "/" + primary, AllowPrivate: true, Credentials: map[string]string{"api_key": "k"}},
 		}},
-	}, Options{})
+	}
+	for _, each := range change {
+		each(&configured)
+	}
+	program := start(t, configured, Options{})
 	conn, err := grpc.NewClient(program.app.GRPCAddress(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)

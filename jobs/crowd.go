@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -29,15 +28,8 @@ func (c *crowd) went(lane enrich.Lane) {
 }
 
 // waits tells that a lead of the lane cannot go before a time. When as many as
-// the lane has workers waited in a row, the lane is stopped until then.
-func (c *crowd) waits(ctx context.Context, store *ledger.Store, lane enrich.Lane, workers int, readyAt time.Time) {
-	if until, full := c.count(lane, workers, readyAt); full {
-		// What cannot be written only costs more waits.
-		_ = store.TurnOff(ctx, ledger.Switch{Scope: ledger.ScopeLane, Name: string(lane), Until: until, Reason: string(enrich.Throttled)})
-	}
-}
-
-func (c *crowd) count(lane enrich.Lane, workers int, readyAt time.Time) (until time.Time, full bool) {
+// the lane has workers waited in a row, the lane is to be stopped until then.
+func (c *crowd) waits(lane enrich.Lane, workers int, readyAt time.Time) (until time.Time, full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.waiting == nil {

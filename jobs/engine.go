@@ -32,7 +32,10 @@ type Parts struct {
 	Sinks        []sinks.Sink
 	// Halts are stops that others keep, beside the ledger's; nil: none.
 	Halts func() []ledger.Switch
-	Log   *slog.Logger
+	// Failing tells whether a provider fails for everybody, so that it is left
+	// alone but for probes; nil: none is known to.
+	Failing func(provider string) bool
+	Log     *slog.Logger
 }
 
 // Engine accepts leads and works them off. It is safe for concurrent use.

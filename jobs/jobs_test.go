@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -22,6 +23,8 @@ func TestEngine(t *testing.T) {
 		"a lead is worked, paid and delivered once":       worked,
 		"refusals and repeats":                            refusals,
 		"three tries, then a dead letter":                 threeTries,
+		"a refusal without a vendor call is no try":       refused,
+		"a lane of refusals stops":                        leftAlone,
 		"what cannot succeed is not tried again":          hopeless,
 		"waiting stops the lane":                          waiting,
 		"bulk leads of paused accounts stand aside":       pausedAccount,
@@ -96,8 +99,8 @@ func refusals(t *testing.T, build func(bool) *world) {
 
 func threeTries(t *testing.T, build func(bool) *world) {
 	w := build(true)
-	w.script.on(ada, fails(enrich.Unavailable, 0))
-	w.script.on(grace, fails(enrich.Unavailable, 0), fails(enrich.Internal, 0), finds("Admiral"))
+	w.script.on(ada, failsAsked(enrich.Unavailable))
+	w.script.on(grace, failsAsked(enrich.Unavailable), fails(enrich.Internal, 0), finds("Admiral"))
 	results := w.submit(t, jobs.Lead{Email: ada}, jobs.Lead{Email: grace})
 	if lead := w.ends(t, results[0].Receipt.ID); lead.State != ledger.StateError || w.script.called(ada) != 3 {
 		t.Errorf("%d calls, %+v", w.script.called(ada), lead)
@@ -109,6 +112,39 @@ func threeTries(t *testing.T, build func(bool) *world) {
 	if err != nil || len(letters) != 1 || letters[0].Reason != "unavailable" || letters[0].Target != results[0].Receipt.ID {
 		t.Errorf("%+v, %v", letters, err)
 	}
+}
+
+// refused has look-ups refused without a vendor call, or with one to a vendor
+// that fails for everybody: neither is a try, however few are left.
+func refused(t *testing.T, build func(bool) *world) {
+	w := build(true)
+	w.failing.Store(true)
+	w.script.on(ada, failsAsked(enrich.Unavailable))
+	w.script.on(grace, fails(enrich.Unavailable, 0))
+	w.script.on("alan@turing.example", fails(enrich.OutOfTime, 0))
+	for _, result := range w.submit(t, jobs.Lead{Email: ada}, jobs.Lead{Email: grace}, jobs.Lead{Email: "alan@turing.example"}) {
+		until(t, "the lead waits", func() bool {
+			lead := w.lead(t, result.Receipt.ID)
+			return lead.State == ledger.StateNone && lead.Fence == 1 && lead.Attempts == 0
+		})
+	}
+}
+
+// leftAlone has as many leads refused by a breaker as the lane has workers: the
+// rest is spared until it lets a call pass.
+func leftAlone(t *testing.T, build func(bool) *world) {
+	w := build(true)
+	var leads []jobs.Lead
+	for i := range 40 {
+		address := fmt.Sprintf("n%d@lovelace.example", i)
+		w.script.on(address, fails(enrich.Unavailable, time.Minute))
+		leads = append(leads, jobs.Lead{Email: address, Lane: enrich.Bulk})
+	}
+	w.submit(t, leads...)
+	until(t, "the lane stops", func() bool {
+		stops, err := w.store.Switches(t.Context())
+		return err == nil && len(stops) == 1 && stops[0].Name == "bulk" && stops[0].Reason == "unavailable"
+	})
 }
 
 func hopeless(t *testing.T, build func(bool) *world) {

@@ -12,6 +12,10 @@ import (
 // is not ready: thousands that wait must not become a storm.
 const shortestWait = 5 * time.Second
 
+// longestWait is the most between two looks at providers that fail for everybody:
+// when they are well again nobody tells.
+const longestWait = time.Minute
+
 // closedWait is how soon a lead asks again whose providers a person has closed.
 const closedWait = 30 * time.Second
 
@@ -32,21 +36,27 @@ type verdict struct {
 	move   move
 	reason string
 	after  time.Duration
+	// readyAt is when others in the lane that wait likewise may go; zero: nobody
+	// knows.
+	readyAt time.Time
 }
 
-// judge decides what a failed attempt means for a lead. The time and the error
-// go in, nothing else is looked at.
-func judge(failure *enrich.Error, lead ledger.Lead, config Config, now time.Time) verdict {
+// judge decides what a failed attempt means for a lead; tried is whether a vendor
+// was asked and failed for this lead. The time and what is given go in, nothing
+// else is looked at.
+func judge(failure *enrich.Error, tried bool, lead ledger.Lead, config Config, now time.Time) verdict {
 	v := verdict{reason: string(failure.Kind)}
-	if failure.Kind == enrich.Rejected && (failure.Reason == enrich.ReasonStopped || failure.Reason == enrich.ReasonPaused) {
+	ready := failure.ReadyAt.Sub(now)
+	switch kind := failure.Kind; {
+	case kind == enrich.Rejected && (failure.Reason == enrich.ReasonStopped || failure.Reason == enrich.ReasonPaused):
 		v.move, v.after = wait, closedWait // a person has closed the providers, and will open them
-		return v.until(lead, now)
-	}
-	switch failure.Kind {
-	case enrich.Throttled:
-		v.move, v.after = wait, max(failure.ReadyAt.Sub(now), shortestWait)
-	case enrich.Unavailable, enrich.OutOfTime, enrich.Internal:
-		v.move, v.after = retry, max(failure.ReadyAt.Sub(now), grown(config.Backoff, lead.Attempts))
+	case kind == enrich.Throttled:
+		v.move, v.after, v.readyAt = wait, max(ready, shortestWait), failure.ReadyAt
+	case !tried && (kind == enrich.Unavailable || kind == enrich.OutOfTime):
+		v.move, v.after = wait, max(ready, min(grown(shortestWait, int(lead.Fence)), longestWait))
+		v.readyAt = now.Add(max(ready, shortestWait))
+	case kind == enrich.Unavailable || kind == enrich.OutOfTime || kind == enrich.Internal:
+		v.move, v.after = retry, max(ready, grown(config.Backoff, lead.Attempts))
 		if lead.Attempts >= config.Tries {
 			return verdict{move: bury, reason: v.reason}
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -223,17 +224,28 @@ func joined(a, b enrich.Answer) enrich.Answer {
 
 // afterFailure does what the verdict on a failed attempt says.
 func (e *Engine) afterFailure(ctx context.Context, lead ledger.Lead, failure *enrich.Error, attempts []enrich.Attempt) error {
-	v := judge(failure, lead, e.config, time.Now())
+	v := judge(failure, e.tried(attempts), lead, e.config, time.Now())
 	if v.move == bury {
 		return e.giveUp(ctx, lead, failure, v.reason, attempts)
 	}
 	if v.move == wait {
-		e.crowd.waits(ctx, e.Store, lead.Lane, e.config.Workers[lead.Lane], failure.ReadyAt)
+		if until, full := e.crowd.waits(lead.Lane, e.config.Workers[lead.Lane], v.readyAt); full {
+			// What cannot be written only costs more waits.
+			_ = e.Store.TurnOff(ctx, ledger.Switch{Scope: ledger.ScopeLane, Name: string(lead.Lane), Until: until, Reason: v.reason})
+		}
 	}
 	if lead.Crashed { // what the crash cut short is still to be charged
 		v.reason = ledger.DeadCrashed
 	}
 	return e.putBack(ctx, lead, charges(lead, attempts), v)
+}
+
+// tried tells whether a vendor was asked that failed for this lead. One that is
+// left alone by everybody has not: its next call is the same for any lead.
+func (e *Engine) tried(attempts []enrich.Attempt) bool {
+	return slices.ContainsFunc(attempts, func(attempt enrich.Attempt) bool {
+		return !attempt.Outcome.Authoritative() && (e.Failing == nil || !e.Failing(attempt.Provider))
+	})
 }
 
 // reasonIncomplete is the reason of a lead that waits because providers of some

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,6 +80,14 @@ func finds(title string) func(enrich.Request) (enrich.Answer, error) {
 func fails(kind enrich.ErrorKind, after time.Duration) func(enrich.Request) (enrich.Answer, error) {
 	return func(enrich.Request) (enrich.Answer, error) {
 		return enrich.Answer{}, &enrich.Error{Kind: kind, Message: "scripted", ReadyAt: time.Now().Add(after)}
+	}
+}
+
+// failsAsked is fails after a vendor was asked in vain.
+func failsAsked(kind enrich.ErrorKind) func(enrich.Request) (enrich.Answer, error) {
+	return func(request enrich.Request) (enrich.Answer, error) {
+		_, err := fails(kind, 0)(request)
+		return enrich.Answer{Attempts: []enrich.Attempt{{Provider: "vendor", Outcome: enrich.Temporary}}}, err
 	}
 }
 
@@ -165,6 +174,7 @@ type world struct {
 	script  *script
 	box     *box
 	objects *objections
+	failing atomic.Bool // whether every provider fails for everybody
 }
 
 func newWorld(t testing.TB, config ledger.Config, start bool, change ...func(*jobs.Parts)) *world {
@@ -185,6 +195,7 @@ func newWorld(t testing.TB, config ledger.Config, start bool, change ...func(*jo
 	parts := jobs.Parts{
 		Store: store, Enricher: w.script, Normalizer: normalizer, Suppressions: w.objects, Sinks: []sinks.Sink{w.box},
 		Account: func(name string) (enrich.Account, bool) { return enrich.Account{Name: name}, name != "gone" },
+		Failing: func(string) bool { return w.failing.Load() },
 		Log:     slog.New(slog.DiscardHandler),
 	}
 	for _, each := range change {
