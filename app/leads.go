@@ -82,6 +82,9 @@ func (p *parts) buildLeads(ctx context.Context, config config.Config) (err error
 	if err != nil {
 		return err
 	}
+	if wanted, got := config.Store.WithDefaults().Node, p.leads.store.Node(); got != wanted {
+		p.log.Warn("another process works under this one's name: give each a store.node of its own", "node", wanted, "called", got)
+	}
 	p.leads.inbox = &deadletter.Inbox{Store: p.leads.store, Queue: p.leads.engine, Deadline: config.Jobs.WithDefaults().Deadline}
 	p.leads.log, p.leads.beside = p.log, append(p.leads.beside, p.leads.countOn)
 	if err := p.buildDigest(config.Digest); err != nil {
@@ -165,7 +168,7 @@ func (a *App) leads() (*server.Leads, error) {
 func (l *leads) start(ctx context.Context) error {
 	if l.engine != nil {
 		if err := l.engine.Start(ctx); err != nil {
-			return fmt.Errorf("jobs: %w", err)
+			return err
 		}
 	}
 	ctx, l.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -104,6 +104,9 @@ func newQueue(ctx context.Context, store *ledger.Store, config Config, handlers 
 	if store.IsSQLite() {
 		driver = riversqlite.New(store.Pool())
 	}
+	if err := store.TakeName(ctx); err != nil {
+		return nil, err
+	}
 	err := store.Exclusively(ctx, func(ctx context.Context) error {
 		migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: log})
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -127,6 +128,29 @@ func TestSecondNode(t *testing.T) {
 	}
 	if lead := second.lead(t, taken); lead.Attempts != 2 {
 		t.Errorf("%+v", lead)
+	}
+}
+
+// TestSecondOfAName starts a process under the name of one that is at work: what
+// that has it leaves alone.
+func TestSecondOfAName(t *testing.T) {
+	config := ledger.Config{PostgreSQL: pgtest.Start(t, pgtest.Fast).Database(t)}
+	first := newWorld(t, config, false)
+	id := first.submit(t, jobs.Lead{Email: ada})[0].Receipt.ID
+	if _, err := first.store.Claim(t.Context(), id, enrich.Standard, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.store.Pool().Exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now(), attempted_by = '{node-1}'`); err != nil {
+		t.Fatal(err)
+	}
+	second := newWorld(t, config, true)
+	second.ends(t, second.submit(t, jobs.Lead{Email: grace})[0].Receipt.ID)
+	if lead := second.lead(t, id); lead.State != ledger.StateProcessing || lead.Owner != "node-1" || second.script.called(ada) > 0 {
+		t.Errorf("%+v", lead)
+	}
+	running, err := second.engine.Queue().List(t.Context(), 10, "running")
+	if err != nil || !slices.ContainsFunc(running, func(entry jobs.Entry) bool { return entry.Target == id }) {
+		t.Errorf("%+v, %v", running, err)
 	}
 }
 

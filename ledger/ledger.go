@@ -46,7 +46,8 @@ type Config struct {
 	Connections int `yaml:"connections"`
 	// Node names this process as the owner of work. It is the same after a
 	// restart and no other process has it, so that what a crash left behind is
-	// taken up at once. Default: the host's name.
+	// taken up at once. Of several that have it all but the first add a number.
+	// Default: the host's name.
 	Node string `yaml:"node"`
 }
 
@@ -155,7 +156,8 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Node is the name of this process as the owner of work.
+// Node is the name of this process as the owner of work, for good after
+// [Store.TakeName].
 func (s *Store) Node() string { return s.node }
 
 // IsSQLite tells whether this process alone has the database.

@@ -70,15 +70,17 @@ func RefusesText(err error) bool {
 	return errors.Is(err, errText) || errors.As(err, &refused) && refused.Code == "22021" // character_not_in_repertoire
 }
 
+// openLocks selects the locks that begin with openLock, which is $1.
+const openLocks = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
+	AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND classid = $1`
+
 // alone is ErrInUse when another Store has the ledger open. Of a file none can.
 func (s *Store) alone(ctx context.Context) error {
 	if s.sqlite {
 		return nil
 	}
 	var others bool
-	err := s.reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
-		AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND classid = $1 AND objid <> $2)`,
-		int32(openLock), s.opener).Scan(&others)
+	err := s.reader.QueryRowContext(ctx, `SELECT EXISTS (`+openLocks+` AND objid <> $2)`, int32(openLock), s.opener).Scan(&others)
 	if err == nil && others {
 		err = ErrInUse
 	}
