@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -79,7 +80,7 @@ func (s *Server) leadStatus(ctx context.Context, err error) error {
 	case errors.As(err, &own), status.Code(err) != codes.Unknown: // made here already
 		return err
 	case errors.As(err, &typed):
-		return s.statusOf(ctx, err)
+		return s.statusOf(ctx, comeBack(typed))
 	case errors.Is(err, errUnknownName):
 		return refuse(codes.NotFound, "unknown_name", "there is no lane, account or sink of this name")
 	case errors.Is(err, ledger.ErrUnknown):
@@ -93,7 +94,21 @@ func (s *Server) leadStatus(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return s.statusOf(ctx, err)
 	}
-	return s.statusOf(ctx, &enrich.Error{Kind: enrich.Unavailable, Reason: "store", Offset: -1, Message: "the store cannot be used at the moment", Cause: err})
+	return s.statusOf(ctx, comeBack(&enrich.Error{Kind: enrich.Unavailable, Reason: "store", Offset: -1, Message: "the store cannot be used at the moment", Cause: err}))
+}
+
+// storeDelay is when a caller is told to come back to what accepts leads and is
+// away, nobody knows for how long.
+const storeDelay = 5 * time.Second
+
+// comeBack says when asking again can help, where an error about leads does not.
+func comeBack(e *enrich.Error) *enrich.Error {
+	if e.Kind != enrich.Unavailable || !e.ReadyAt.IsZero() {
+		return e
+	}
+	told := *e
+	told.ReadyAt = time.Now().Add(storeDelay)
+	return &told
 }
 
 // Submit accepts leads.
@@ -187,7 +202,7 @@ func (s *Server) writeRefusal(ctx context.Context, below string, refused *enrich
 	if told.Field != "" && below != "" {
 		told.Field = below + "." + told.Field
 	}
-	return &enrichv1.SubmitResult{Result: &enrichv1.SubmitResult_Error{Error: status.Convert(s.statusOf(ctx, &told)).Proto()}}
+	return &enrichv1.SubmitResult{Result: &enrichv1.SubmitResult_Error{Error: status.Convert(s.statusOf(ctx, comeBack(&told))).Proto()}}
 }
 
 // own returns a lead that the caller may see. Others' are unknown to it.
