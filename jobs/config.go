@@ -20,7 +20,8 @@ type Config struct {
 	// written down. Fewer spare a receiver and hold up the lanes' results.
 	// Default 32.
 	Deliverers int `yaml:"deliverers"`
-	// Tries of a lead whose failures may pass. Default 3.
+	// Tries of a lead whose failures may pass. Waiting for providers that are not
+	// ready, or fail for everybody, is none. Default 3.
 	Tries int `yaml:"tries"`
 	// Backoff before the second try; it doubles with each. Default 2s.
 	Backoff time.Duration `yaml:"backoff"`
