@@ -58,3 +58,27 @@ func TestAClosedCrewRunsButDoesNotRest(t *testing.T) {
 		}
 	})
 }
+
+// TestACrewKeepsWhomItNeeds has one function at a time for some sweeps: of many who
+// rest one stays.
+func TestACrewKeepsWhomItNeeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var crew Crew
+		hold := make(chan struct{})
+		for range 20 {
+			crew.Go(func() { <-hold })
+		}
+		close(hold)
+		for range 100 {
+			time.Sleep(longestRest / 20)
+			crew.Go(func() {})
+		}
+		synctest.Wait()
+		crew.mu.Lock()
+		if len(crew.rested) != 1 {
+			t.Errorf("%d rest, want 1", len(crew.rested))
+		}
+		crew.mu.Unlock()
+		crew.Close()
+	})
+}

@@ -195,10 +195,10 @@ func (w *walk) hasNews() bool {
 // linkToNews makes the context of untilNews.
 func (w *walk) linkToNews() (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancel(w.ctx)
+	if w.hasNews() {
+		cancel() // at once, which AfterFunc would do a moment later
+	}
 	for _, a := range w.awaited {
-		if a.over.Err() != nil {
-			cancel()
-		}
 		context.AfterFunc(a.over, cancel)
 	}
 	var risen context.Context

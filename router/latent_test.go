@@ -72,3 +72,44 @@ func TestLatent(t *testing.T) {
 		})
 	}
 }
+
+// TestLatentStaysEnded has further ends follow the first.
+func TestLatentStaysEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		soon := &latent{Context: t.Context(), deadline: time.Now().Add(time.Second)}
+		time.Sleep(time.Second)
+		if err := soon.Err(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after its deadline: %v", err)
+		}
+		soon.release()
+		if err := soon.Err(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("released after its deadline: %v", err)
+		}
+		select {
+		case <-soon.Done():
+		default:
+			t.Error("has an error and goes on")
+		}
+	})
+}
+
+// TestNewsOfAnAwaitedCallEndsAWait looks at a wait that nobody has made yet.
+func TestNewsOfAnAwaitedCallEndsAWait(t *testing.T) {
+	call := &late{}
+	call.over, call.done = context.WithCancel(t.Context())
+	waiting := &walk{ctx: t.Context(), awaited: []awaited{{call, -1}}}
+	news, release := waiting.untilNews()
+	defer release()
+	if err := news.Err(); err != nil {
+		t.Errorf("before the call has ended: %v", err)
+	}
+	call.done()
+	if err := news.Err(); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the call has ended: %v", err)
+	}
+	select {
+	case <-news.Done():
+	default:
+		t.Error("has an error and goes on")
+	}
+}
