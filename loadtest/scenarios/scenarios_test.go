@@ -3,6 +3,7 @@ package scenarios_test
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/enrichd/enrichd/loadtest/scenario"
@@ -10,8 +11,8 @@ import (
 )
 
 // TestEveryScenarioDemandsTheLeast looks for the bounds without which a service
-// that answers nobody, loses leads, says what is not true, pays twice or runs
-// into refusals would be called good.
+// that answers nobody, keeps questions, loses leads, says what is not true, pays
+// twice or runs into refusals would be called good.
 func TestEveryScenarioDemandsTheLeast(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		text, err := scenarios.Files.ReadFile(name + ".yaml")
@@ -33,11 +34,12 @@ func TestEveryScenarioDemandsTheLeast(t *testing.T) {
 				t.Errorf("%s: no bound on %s", name, figure)
 			}
 		}
-		if slices.Contains(bounded, "failed_share") {
-			continue
-		}
 		for _, traffic := range s.Traffic {
-			if !slices.Contains(bounded, "failed_share."+traffic.Name) {
+			isWait := func(figure string) bool { return strings.HasPrefix(figure, "wait."+traffic.Name+".") }
+			if traffic.Rate > 0 && !slices.ContainsFunc(bounded, isWait) {
+				t.Errorf("%s: no bound on the waits of %s", name, traffic.Name)
+			}
+			if !slices.Contains(bounded, "failed_share") && !slices.Contains(bounded, "failed_share."+traffic.Name) {
 				t.Errorf("%s: no bound on failures, at least not on those of %s", name, traffic.Name)
 			}
 		}

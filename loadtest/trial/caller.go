@@ -23,6 +23,9 @@ const afterFailure = 200 * time.Millisecond
 // passed.
 const unanswered = "Unanswered"
 
+// late is the code of an answer that came after its budget had passed.
+const late = "Late"
+
 // grace is how long after its budget an answer may still be on its way.
 const grace = time.Second
 
@@ -191,6 +194,8 @@ func (c *caller) one(ctx context.Context, n int64, intended time.Time) bool {
 				return
 			}
 			answer = drive.Answer{Code: unanswered}
+		} else if answer.OK() && now.Sub(asked) > c.budget()+grace {
+			answer = drive.Answer{Code: late}
 		}
 		failed = failed || !answer.OK()
 		c.recorder.Answer(answer, intended, now)

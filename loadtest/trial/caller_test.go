@@ -86,6 +86,21 @@ func TestAWaitWithoutAnEndIsLong(t *testing.T) {
 	})
 }
 
+// TestAnAnswerAfterItsBudgetIsLate asks a service that takes its time.
+func TestAnAnswerAfterItsBudgetIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for took, want := range map[time.Duration]float64{2 * time.Second: 0, 20 * time.Second: 1} {
+			f := asked(t, scenario.Traffic{Rate: 10, Budget: 2 * time.Second}, time.Minute, nil, func(context.Context, drive.Question) drive.Answer {
+				time.Sleep(took)
+				return drive.Answer{Code: "OK"}
+			})
+			if f["failed_share"] != want {
+				t.Errorf("%v of the answers after %s failed, want %v", f["failed_share"], took, want)
+			}
+		}
+	})
+}
+
 // TestABacklogIsNoFailure has more workers than a service can serve at once.
 func TestABacklogIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
