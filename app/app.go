@@ -38,6 +38,7 @@ type App struct {
 	reloading sync.Mutex // guards the rest
 	config    config.Config
 	files     []string // that the configuration depends on
+	ending    bool     // nothing is reloaded any more
 }
 
 // New builds all parts and opens the listeners, unless ctx ends while the store is
@@ -109,9 +110,18 @@ func (a *App) Run(ctx context.Context) error {
 		cancelRun() // the listeners close
 	}
 	err = errors.Join(err, a.server.Serve(ctx))
+	a.endReloads()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return errors.Join(err, a.parts.leads.stop(drain), a.parts.service.Close(drain), a.parts.close(drain))
+}
+
+// endReloads waits for a reload that is under way and lets no more begin: none may
+// change parts that are being released.
+func (a *App) endReloads() {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	a.ending = true
 }
 
 // beginning is what Run needs of the configuration, which may change meanwhile.

@@ -53,6 +53,9 @@ func (a *App) Reload(ctx context.Context) (enrich.Reloaded, error) {
 }
 
 func (a *App) reload() (enrich.Reloaded, error) {
+	if a.ending {
+		return enrich.Reloaded{}, refused("the program is being stopped", nil)
+	}
 	if a.file == "" {
 		return enrich.Reloaded{}, refused("the program was not started from a file", nil)
 	}

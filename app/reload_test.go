@@ -246,3 +246,20 @@ providers:
 		t.Errorf("the log holds a secret: %s", said)
 	}
 }
+
+// TestNothingIsReloadedByAProgramThatEnds asks once more when its parts have been
+// released.
+func TestNothingIsReloadedByAProgramThatEnds(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "enrichd.yaml")
+	if err := os.WriteFile(file, []byte("server: {grpc: \"127.0.0.1:0\", http: \"127.0.0.1:0\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := follow(t, file, Options{File: file})
+	if _, err := program.app.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	program.stop()
+	if _, err := program.app.Reload(t.Context()); err == nil {
+		t.Error("a program that has ended took another configuration")
+	}
+}
