@@ -70,23 +70,32 @@ func (k Keeper) RecallAll(ctx context.Context, keys []email.Key) []enrich.Recall
 	return known
 }
 
-// Remember keeps the record in the ledger first, then in the caches. A ledger
+// Remember keeps the record in the ledger first, then in the caches. A PostgreSQL
 // that hangs is not waited for, so that the answer is in time.
 func (k Keeper) Remember(ctx context.Context, key email.Key, record enrich.Record, until time.Time) {
-	kept := make(chan struct{})
-	k.Store.keeping.Go(func() {
-		defer close(kept)
+	keep := func() {
 		if err := k.Store.KeepAnswer(context.WithoutCancel(ctx), k.Store.SubjectKey(key), record, until); err != nil {
 			k.Log.ErrorContext(ctx, "an answer cannot be kept", "error", err)
 		}
-	})
-	late := time.NewTimer(keepWithin)
-	defer late.Stop()
-	select {
-	case <-kept:
-	case <-late.C:
+	}
+	if k.Store.sqlite {
+		keep()
+	} else {
+		k.Store.notLongerThan(keepWithin, keep)
 	}
 	k.Caches.Remember(ctx, key, record, until)
+}
+
+// notLongerThan waits so long for what goes on all the same, which Close waits for.
+func (s *Store) notLongerThan(within time.Duration, do func()) {
+	done := make(chan struct{})
+	s.keeping.Go(func() { defer close(done); do() })
+	late := time.NewTimer(within)
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
+	}
 }
 
 // Lease asks the caches.
