@@ -30,8 +30,8 @@ import (
 type Cache struct {
 	tagger *tagger
 	jitter float64
-	memory tier // none where memory is turned off
-	shared tier // none without Redis
+	memory nearTier // none where memory is turned off
+	shared tier     // none without Redis
 	remote *remote
 	// decoded saves decoding what memory is asked for often.
 	decoded *decoded
@@ -150,7 +150,7 @@ func (c *Cache) Remember(ctx context.Context, key email.Key, record enrich.Recor
 		c.log.Error("a record cannot be encoded", "error", err)
 		return
 	}
-	if e = c.memory.recall(ctx, t).join(e); len(e.payload) > maxPayload {
+	if e = c.memory.peek(t).join(e); len(e.payload) > maxPayload {
 		c.stats.refuse(errOversize)
 		return
 	}
@@ -214,7 +214,7 @@ func (c *Cache) Lease(ctx context.Context, key email.Key, enough func(enrich.Rec
 		return enrich.Record{}, release
 	}
 	t := c.tagger.tag(key)
-	before := c.memory.recall(ctx, t)
+	before := c.memory.peek(t)
 	if known = c.read(before); c.remote == nil || before != nil && enough(known) {
 		return known, release
 	}

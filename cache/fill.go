@@ -88,7 +88,7 @@ func (r *remote) fillAs(ctx context.Context, e *entry, token string) (*entry, er
 		}
 		if answer.done {
 			if token != "" {
-				r.leases.end(t, token)
+				r.leases.wrote(t, token)
 			}
 			return e.with(func(e *entry) { e.version, e.dirty, e.asOf = answer.version, false, asOf }), nil
 		}

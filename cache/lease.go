@@ -33,7 +33,7 @@ type leases struct {
 // by the only one.
 type held struct {
 	token string
-	ended chan struct{}
+	ended chan struct{} // made for who asks
 	// users are look-ups and holds; holds let other look-ups share the lease.
 	users, holds int
 }
@@ -79,9 +79,8 @@ func (l *leases) ring(t tag) {
 	}
 }
 
-// take notes a lease of this replica, or one more look-up that shares it, and
-// returns what is closed at its end.
-func (l *leases) take(t tag, token string) (ended <-chan struct{}) {
+// take notes a lease of this replica, or one more look-up that shares it.
+func (l *leases) take(t tag, token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held == nil {
@@ -89,10 +88,28 @@ func (l *leases) take(t tag, token string) (ended <-chan struct{}) {
 	}
 	h := l.held[t]
 	if h == nil || h.token != token {
-		h = &held{token: token, ended: make(chan struct{})}
+		h = &held{token: token}
 		l.held[t] = h
 	}
 	h.users++
+}
+
+// end returns what is closed when a lease of this replica ends, nil if it has
+// ended.
+func (l *leases) end(t tag, token string) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h := l.held[t]; h != nil && h.token == token {
+		return h.end()
+	}
+	return nil
+}
+
+// end is closed when the lease ends. The caller holds the lock.
+func (h *held) end() <-chan struct{} {
+	if h.ended == nil {
+		h.ended = make(chan struct{})
+	}
 	return h.ended
 }
 
@@ -107,7 +124,7 @@ func (l *leases) hold(t tag) (token string, ended <-chan struct{}, ok bool) {
 	}
 	h.users++
 	h.holds++
-	return h.token, h.ended, true
+	return h.token, h.end(), true
 }
 
 // shared is the token of a lease that look-ups share, "" for none.
@@ -145,19 +162,25 @@ func (l *leases) leave(t tag, token string, holding bool) (last bool) {
 	if h.users--; h.users > 0 {
 		return false
 	}
-	close(h.ended)
-	delete(l.held, t)
+	l.forget(t, h)
 	return true
 }
 
-// end forgets a lease that a write has ended.
-func (l *leases) end(t tag, token string) {
+// wrote forgets a lease that a write has ended.
+func (l *leases) wrote(t tag, token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h := l.held[t]; h != nil && h.token == token {
-		close(h.ended)
-		delete(l.held, t)
+		l.forget(t, h)
 	}
+}
+
+// forget ends a lease. The caller holds the lock.
+func (l *leases) forget(t tag, h *held) {
+	if h.ended != nil {
+		close(h.ended)
+	}
+	delete(l.held, t)
 }
 
 // lease waits until this replica is the one to ask vendors about a subject, or
@@ -185,22 +208,22 @@ func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*en
 	if known != nil {
 		seen = int64(known.version)
 	}
-	for {
-		bell := r.leases.await(t)
+	for waits := false; ; {
+		// Most are granted it at once. Who is not asks again with a bell at hand, lest it
+		// rings in between.
+		var ring *bell
+		if waits {
+			ring = r.leases.await(t)
+		}
 		asOf := r.news.now(t)
 		answer, err := r.acquirePatiently(ctx, t, token, lasts, seen)
-		if err == nil && !answer.granted && answer.stored == "" {
-			again := min(answer.wait, lookAgain)
-			if !overtake.IsZero() {
-				again = min(again, time.Until(overtake))
+		refused := err == nil && !answer.granted && answer.stored == ""
+		if ring != nil {
+			if refused {
+				r.waitFor(ctx, ring, answer.wait, overtake)
 			}
-			select {
-			case <-bell.rung:
-			case <-time.After(again):
-			case <-ctx.Done():
-			}
+			r.leases.stopWaiting(t, ring)
 		}
-		r.leases.stopWaiting(t, bell)
 		switch {
 		case err != nil:
 			r.failed(err)
@@ -222,9 +245,25 @@ func (r *remote) lease(ctx context.Context, t tag, known *entry, enough func(*en
 		case ctx.Err() != nil:
 			r.stats.unleased.Add(1)
 			return known, func() {}
+		case !waits:
+			waits = true
 		case !overtake.IsZero() && !time.Now().Before(overtake):
 			token, overtake = overtaking+rand.Text(), time.Time{}
 		}
+	}
+}
+
+// waitFor waits for a message about a subject whose lease another holds for so long
+// yet, or until it is time to look again, to overtake the holder, or to give up.
+func (r *remote) waitFor(ctx context.Context, bell *bell, held time.Duration, overtake time.Time) {
+	again := min(held, lookAgain)
+	if !overtake.IsZero() {
+		again = min(again, time.Until(overtake))
+	}
+	select {
+	case <-bell.rung:
+	case <-time.After(again):
+	case <-ctx.Done():
 	}
 }
 
@@ -266,24 +305,24 @@ func (r *remote) acquire(ctx context.Context, t tag, token string, lasts time.Du
 // holding renews the lease until it ends or ctx does. Most look-ups have ended
 // when it would be renewed for the first time.
 func (r *remote) holding(ctx context.Context, t tag, token string, lasts time.Duration) (release func()) {
-	ended := r.leases.take(t, token)
+	r.leases.take(t, token)
 	renewal := time.AfterFunc(renewAfter(lasts), func() {
 		r.background(func() {
-			select {
-			case <-ended:
-			case <-ctx.Done():
-			default:
+			if ended := r.leases.end(t, token); ended != nil && ctx.Err() == nil {
 				r.prolong(t, token, lasts)
 				r.renew(t, token, lasts, ended, ctx.Done())
 			}
 		})
 	})
-	return sync.OnceFunc(func() {
-		renewal.Stop()
-		if r.leases.leave(t, token, false) {
-			r.release(ctx, t, token)
-		}
-	})
+	var once sync.Once
+	return func() {
+		once.Do(func() {
+			renewal.Stop()
+			if r.leases.leave(t, token, false) {
+				r.release(ctx, t, token)
+			}
+		})
+	}
 }
 
 // hold renews the lease on a subject, if this replica has it, until the channel

@@ -43,7 +43,7 @@ type memory struct {
 }
 
 var (
-	_ tier     = (*memory)(nil)
+	_ nearTier = (*memory)(nil)
 	_ follower = (*memory)(nil)
 )
 
@@ -117,6 +117,13 @@ func (m *memory) recall(_ context.Context, t tag) *entry {
 	}
 	s.mu.RUnlock()
 	return found
+}
+
+func (m *memory) peek(t tag) *entry {
+	s := m.stripe(t)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return m.lookup(s, t)
 }
 
 func (m *memory) remember(_ context.Context, e *entry) *entry {

@@ -31,6 +31,14 @@ type tier interface {
 	close() error
 }
 
+// nearTier is the tier that is asked first.
+type nearTier interface {
+	tier
+	// peek recalls what was just asked for once more, which does not make it asked
+	// for more often.
+	peek(t tag) *entry
+}
+
 // follower is told what became of entries in Redis.
 type follower interface {
 	// written tells that Redis took a version of a subject's entry.
@@ -43,12 +51,13 @@ type follower interface {
 type none struct{}
 
 var (
-	_ tier     = none{}
+	_ nearTier = none{}
 	_ follower = none{}
 )
 
 func (none) name() enrich.Tier                           { return enrich.NoTier }
 func (none) recall(context.Context, tag) *entry          { return nil }
+func (none) peek(tag) *entry                             { return nil }
 func (none) remember(_ context.Context, e *entry) *entry { return e }
 func (none) check(_ context.Context, e *entry) *entry    { return e }
 func (none) forget(context.Context, tag) error           { return nil }
