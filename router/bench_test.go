@@ -70,7 +70,7 @@ func BenchmarkDecide(b *testing.B) {
 	defer cancel()
 	w := r.newWalk(ctx, ask)
 	w.plan()
-	c := circumstances{now: time.Now(), latest: w.deadline, missing: w.missing, patience: time.Second}
+	c := circumstances{now: time.Now(), latest: w.deadline, missing: w.missing}
 	b.ReportAllocs()
 	for b.Loop() {
 		w.planned = w.planned.decide(c, w.standings)

@@ -46,8 +46,9 @@ type Config struct {
 	// may be asked after it, at most half of what is left. Shorter gives a slow
 	// primary more time, longer makes a hung one less costly. Default 10s.
 	Keep time.Duration `yaml:"keep"`
-	// Patience is how long a request waits for one provider, for a token or
-	// because it said so, while another could be asked at once.
+	// Patience is how long a request waits for one provider in all, for tokens,
+	// because it said so and between repeats, while another could be asked at
+	// once.
 	Patience Patience `yaml:"patience"`
 	// Backoff is how long to wait before a call is repeated.
 	Backoff Backoff `yaml:"backoff"`

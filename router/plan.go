@@ -22,6 +22,8 @@ type standing struct {
 	// waiting is why it cannot be asked at once.
 	waiting string
 	pause   enrich.PauseReason
+	// patience is how long it may be waited for while another could be asked at once.
+	patience time.Duration
 	// parked is what a job under way was asked for; it is paid already.
 	parked set
 	// inFlight tells that a call to the provider is awaited, until readyAt at
@@ -35,7 +37,6 @@ type circumstances struct {
 	// latest is when the last call may begin.
 	latest   time.Time
 	missing  set
-	patience time.Duration
 	cheapest bool
 	purse    *enrich.Purse
 }
@@ -164,7 +165,7 @@ func (p *plan) judge(c circumstances, index int, s standing, can set) set {
 	if wanted == 0 {
 		return 0
 	}
-	l := leg{index: index, call: s.call, wanted: wanted, readyAt: readyAt, later: readyAt.After(c.now.Add(c.patience)), inFlight: s.inFlight}
+	l := leg{index: index, call: s.call, wanted: wanted, readyAt: readyAt, later: readyAt.After(c.now.Add(s.patience)), inFlight: s.inFlight}
 	if c.cheapest && !paid {
 		l.cost = s.call.expectedCost(wanted)
 	}

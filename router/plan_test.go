@@ -16,7 +16,7 @@ func offer(provider string, price enrich.Micros, bits ...int) standing {
 	for _, bit := range bits {
 		c.supplies = c.supplies.with(bit)
 	}
-	return standing{call: c, open: c.supplies}
+	return standing{call: c, open: c.supplies, patience: time.Second}
 }
 
 func (s standing) closedFor(reason string, readyAt time.Time) standing {
@@ -47,7 +47,7 @@ func (p plan) text() string {
 }
 
 func TestPlan(t *testing.T) {
-	now := circumstances{now: someday, latest: someday.Add(40 * time.Second), missing: 0b111, patience: time.Second}
+	now := circumstances{now: someday, latest: someday.Add(40 * time.Second), missing: 0b111}
 	capped := func(c circumstances, micros enrich.Micros) circumstances {
 		c.purse = enrich.NewPurse(micros)
 		return c
@@ -109,7 +109,7 @@ func TestPlan(t *testing.T) {
 }
 
 func TestPlanKeepsTimeOnlyForOthers(t *testing.T) {
-	now := circumstances{now: someday, latest: someday.Add(40 * time.Second), missing: 1, patience: time.Second}
+	now := circumstances{now: someday, latest: someday.Add(40 * time.Second), missing: 1}
 	alone := plan{}.decide(now, []standing{offer("acme", 9, 0)}).legs[0]
 	first := plan{}.decide(now, []standing{offer("acme", 9, 0), offer("bolt", 9, 0)}).legs[0]
 	late := plan{}.decide(now, []standing{offer("acme", 9, 0), offer("bolt", 9, 0).waits("paused", 9*time.Second)}).legs[0]

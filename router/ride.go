@@ -80,6 +80,9 @@ func (r *ride) begin() bool {
 func (r *ride) next(wait time.Duration) *sent {
 	ctx, release := r.untilNews()
 	defer release()
+	if r.job.step == nil {
+		defer func() { r.waited += time.Since(r.idleSince) }()
+	}
 	until := time.Now().Add(wait)
 	if !sleep(ctx, wait) {
 		if r.ctx.Err() != nil {
@@ -115,7 +118,8 @@ func (r *ride) question() question {
 		wanted = append(wanted, attributes[r.call.kind][bit])
 	}
 	acquireBy := r.until.Add(-r.config.MinAttempt)
-	if patient := time.Now().Add(r.config.Patience.In(r.ask.Lane)); r.leg.ready && patient.Before(acquireBy) {
+	const atOnce = 100 * time.Millisecond // it may take a trip to Redis to take a token that is there
+	if patient := time.Now().Add(max(r.patience(r.progress), atOnce)); r.leg.ready && patient.Before(acquireBy) {
 		acquireBy = patient
 	}
 	return question{
@@ -204,7 +208,7 @@ func (r *ride) situation(reply providers.Reply) situation {
 		askBeyondSuppressed: r.config.AskBeyondSuppressed,
 	}
 	if r.leg.ready {
-		s.patience = r.config.Patience.In(r.ask.Lane)
+		s.patience = r.patience(r.progress)
 	}
 	return s
 }

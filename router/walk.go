@@ -44,6 +44,8 @@ type progress struct {
 	// failures are exchanges that were not answers, refusedTimes those that never
 	// left.
 	failures, refusedTimes int
+	// waited is how long it was waited for, a job under way apart.
+	waited time.Duration
 	// notBefore is until when it asked to be left alone, repeats why it is asked
 	// once more then.
 	notBefore   time.Time
@@ -108,7 +110,6 @@ func (w *walk) plan() plan {
 		now:      time.Now(),
 		latest:   w.deadline.Add(-w.config.MinAttempt),
 		missing:  w.missing,
-		patience: w.config.Patience.In(w.ask.Lane),
 		cheapest: w.order == Cheapest,
 		purse:    w.ask.Purse,
 	}
@@ -132,7 +133,7 @@ func (w *walk) plan() plan {
 
 // stand tells where a call stands.
 func (w *walk) stand(p *progress, c circumstances) standing {
-	s := standing{call: p.call, open: p.open, barred: p.spent, readyAt: p.readyAt, pause: p.pause, parked: p.job.asked()}
+	s := standing{call: p.call, open: p.open, barred: p.spent, readyAt: p.readyAt, pause: p.pause, parked: p.job.asked(), patience: w.patience(p)}
 	switch {
 	case s.can()&c.missing == 0 || s.barred != "":
 		return s
@@ -167,6 +168,12 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 		}
 	}
 	return s
+}
+
+// patience is how much longer it may be waited for while another could be asked at
+// once.
+func (w *walk) patience(p *progress) time.Duration {
+	return max(w.config.Patience.In(w.ask.Lane)-p.waited, 0)
 }
 
 // quotaAsk is the call's next exchange as limits count it. A look-up pays with

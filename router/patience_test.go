@@ -1,0 +1,80 @@
+package router
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/enrichd/enrichd/enrich"
+)
+
+// TestPatienceIsForAllWaitsTogether has a provider ask for another second again and
+// again, as one that answers some calls with 429: each wait is bearable, together
+// they are not while another provider could be asked at once.
+func TestPatienceIsForAllWaitsTogether(t *testing.T) {
+	for lane, patience := range map[enrich.Lane]time.Duration{
+		enrich.Interactive: time.Second, enrich.Standard: 2 * time.Second, enrich.Bulk: 20 * time.Second,
+	} {
+		t.Run(string(lane), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				acme, bolt := scriptedVendor("acme", "hit"), scriptedVendor("bolt", "hit")
+				quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+				stop := pauseAgainAndAgain(quota.Pause, "acme")
+				defer stop()
+				r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
+				ask := titleAsk(t, "anna", "acme", "bolt")
+				ask.Lane = lane
+				start := time.Now()
+				found := r.Find(t.Context(), ask)
+				if took := time.Since(start); took > patience*3/2 || len(found.Failed) > 0 {
+					t.Errorf("found %v after %s, with a patience of %s", found.Failed, took, patience)
+				}
+				if len(found.Attempts) != 1 || found.Attempts[0].Provider != "bolt" {
+					t.Errorf("attempts = %+v", found.Attempts)
+				}
+			})
+		})
+	}
+}
+
+// TestSpentPatienceTakesWhatIsThere: a provider that was waited for in vain is
+// still asked first when it can be asked at once.
+func TestSpentPatienceTakesWhatIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acme, bolt := scriptedVendor("acme", "hit"), scriptedVendor("bolt", "hit")
+		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		quota.Pause("bolt", time.Now().Add(time.Minute), enrich.PausedByHint)
+		stop := pauseAgainAndAgain(quota.Pause, "acme")
+		time.AfterFunc(10*time.Second, stop)
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
+		ask := titleAsk(t, "anna", "acme", "bolt")
+		ask.Lane = enrich.Standard
+		start := time.Now()
+		found := r.Find(t.Context(), ask)
+		if took := time.Since(start); took > 12*time.Second || len(found.Failed) > 0 {
+			t.Errorf("found %v after %s, want acme's answer after some 10s", found.Failed, took)
+		}
+		if len(found.Attempts) != 1 || found.Attempts[0].Provider != "acme" {
+			t.Errorf("attempts = %+v", found.Attempts)
+		}
+	})
+}
+
+// pauseAgainAndAgain has a provider paused for another second whenever a second is
+// nearly over.
+func pauseAgainAndAgain(pause func(string, time.Time, enrich.PauseReason), provider string) (stop func()) {
+	stopped := make(chan struct{})
+	again := func() { pause(provider, time.Now().Add(time.Second), enrich.PausedByHint) }
+	again()
+	go func() {
+		for {
+			select {
+			case <-stopped:
+				return
+			case <-time.After(900 * time.Millisecond):
+				again()
+			}
+		}
+	}()
+	return func() { close(stopped) }
+}
