@@ -19,6 +19,8 @@ type Question struct {
 	Fields []string // empty: all
 	Lane   string   // interactive, standard or bulk; empty: interactive
 	Budget time.Duration
+	// Purpose is one of the account's; empty: none is named.
+	Purpose string
 }
 
 // Answer is what came back.
@@ -80,7 +82,7 @@ var lanes = map[string]enrichv1.Lane{
 
 // message is the question in the contract's words.
 func (q Question) message() *enrichv1.EnrichRequest {
-	message := &enrichv1.EnrichRequest{Subject: &enrichv1.EnrichRequest_Email{Email: q.Email}, Lane: lanes[q.Lane]}
+	message := &enrichv1.EnrichRequest{Subject: &enrichv1.EnrichRequest_Email{Email: q.Email}, Lane: lanes[q.Lane], Purpose: q.Purpose}
 	if len(q.Fields) > 0 {
 		message.Fields = &fieldmaskpb.FieldMask{Paths: q.Fields}
 	}

@@ -33,6 +33,9 @@ const (
 // a figure's name.
 var trafficName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
+// purpose is what the contract takes for one.
+var purpose = regexp.MustCompile(`^[a-z0-9_]{0,64}$`)
+
 // Parse reads a scenario strictly and returns every problem of it at once.
 func Parse(file string, r io.Reader) (*Scenario, error) {
 	s := &Scenario{Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}
@@ -174,6 +177,9 @@ func (t Traffic) problems(s *Scenario) (problems []error) {
 	}
 	if t.Budget < 0 || t.Budget > longest {
 		problem("budget: %s is not between 0 and %s", t.Budget, longest)
+	}
+	if !purpose.MatchString(t.Purpose) {
+		problem("purpose: %q is not of a-z, 0-9 and _, at most 64", t.Purpose)
 	}
 	for _, field := range t.Fields {
 		if _, err := fieldmaskpb.New(&enrichv1.EnrichResponse{}, field); err != nil {

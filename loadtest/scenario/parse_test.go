@@ -81,6 +81,7 @@ func TestParseRefusesWhatCannotBeDone(t *testing.T) {
 		"budget: -5s":                "traffic[0]: budget: -5s",
 		"rate: 5, clump: -3":         "traffic[0]: clump: -3",
 		"rate: 5, clump: 1000000000": "traffic[0]: clump",
+		"purpose: Cold calls":        `traffic[0]: purpose: "Cold calls"`,
 		"fields: [person.shoe_size]": `traffic[0]: fields: there is no "person.shoe_size"`,
 		"name: under_score":          "traffic[0]: name",
 		"name: a@b":                  "traffic[0]: name",

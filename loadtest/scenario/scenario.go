@@ -76,6 +76,8 @@ type Traffic struct {
 	Fields []string `yaml:"fields"`
 	// Budget of a question; 0: the service's.
 	Budget time.Duration `yaml:"budget"`
+	// Purpose that its questions name; empty: none.
+	Purpose string `yaml:"purpose"`
 	// Workload says whom it asks for.
 	Workload Workload `yaml:"workload"`
 	// Rate of leads a second begins them at fixed times, whatever the answers

@@ -180,7 +180,7 @@ func (c *caller) one(ctx context.Context, n int64, intended time.Time) bool {
 	}
 	questions := make([]drive.Question, size)
 	for i := range questions {
-		questions[i] = drive.Question{Email: c.source(first + int64(i)), Fields: c.Fields, Lane: c.Lane, Budget: c.Budget}
+		questions[i] = drive.Question{Email: c.source(first + int64(i)), Fields: c.Fields, Lane: c.Lane, Budget: c.Budget, Purpose: c.Purpose}
 		c.recorder.Ask()
 	}
 	failed := false
