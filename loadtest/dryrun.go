@@ -29,19 +29,36 @@ func openFiles(s *scenario.Scenario) error {
 			problems = append(problems, fmt.Errorf("target: key_file: %s is empty", s.Target.KeyFile))
 		}
 	}
+	if s.Target != nil && s.Target.TLS != nil {
+		if _, err := s.Target.TLS.Config(); err != nil {
+			problems = append(problems, fmt.Errorf("target: tls: %w", err))
+		}
+	}
 	return errors.Join(problems...)
 }
 
 // sayWhatWouldBeDone is the dry run.
 func sayWhatWouldBeDone(w io.Writer, s *scenario.Scenario) {
 	fmt.Fprintf(w, "%s would ask for %s; add --really to do it:\n", s.Name, s.Length)
-	for _, at := range []struct{ what, address string }{{"grpc", s.Target.GRPC}, {"rest", s.Target.REST}, {"vendors, for their ledgers", s.Target.Vendors}} {
+	for _, at := range []struct{ what, address, name string }{
+		{"grpc", s.Target.GRPC, s.Target.GRPCName}, {"rest", s.Target.REST, s.Target.RESTName}, {"vendors, for their ledgers", s.Target.Vendors, ""},
+	} {
+		encrypted := ""
+		if s.Target.TLS != nil && at.name != "" {
+			encrypted = ", with TLS, by the certificate of " + at.name
+		}
 		if at.address != "" {
-			fmt.Fprintf(w, "  %s at %s\n", at.what, at.address)
+			fmt.Fprintf(w, "  %s at %s%s\n", at.what, at.address, encrypted)
 		}
 	}
-	if s.Target.KeyFile != "" {
+	switch {
+	case s.Target.KeyFile != "" && s.Target.TLS == nil:
 		fmt.Fprintf(w, "  with the key in %s, which is sent without encryption\n", s.Target.KeyFile)
+	case s.Target.KeyFile != "":
+		fmt.Fprintf(w, "  with the key in %s\n", s.Target.KeyFile)
+	}
+	if s.Target.TLS != nil && s.Target.TLS.CertFile != "" {
+		fmt.Fprintf(w, "  with the client certificate in %s\n", s.Target.TLS.CertFile)
 	}
 	for _, t := range s.Traffic {
 		how := fmt.Sprintf("%d workers one exchange after the other", t.Workers)

@@ -53,6 +53,11 @@ func TestWhatTheGuardFoundIsAsked(t *testing.T) {
 	if err != nil || net.ParseIP(host).To4() == nil || port != "8471" || found.REST != target.REST || found.Vendors != target.Vendors {
 		t.Errorf("found %+v, %v", found, err)
 	}
+	// The name is the one that the certificate must have.
+	target.TLS, target.GRPCName = &scenario.TLS{}, "localhost"
+	if found, err := guard(target, nil); err != nil || found.TLS == nil || found.GRPCName != "localhost" || found.GRPC == target.GRPC {
+		t.Errorf("with TLS found %+v, %v", found, err)
+	}
 	named, err := guard(target, []string{"localhost"})
 	if err != nil || named.GRPC != target.GRPC {
 		t.Errorf("named on the command line: %+v, %v", named, err)

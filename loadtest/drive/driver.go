@@ -4,6 +4,7 @@ package drive
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"time"
 
@@ -55,19 +56,29 @@ type Driver interface {
 // Ways are the names of all drivers.
 var Ways = []string{"grpc", "rest", "batch", "stream"}
 
-// New returns the driver of a way: grpc, rest, batch or stream. key is an API
-// key; empty: none is sent.
-func New(way, grpcAddress, restAddress, key string) (Driver, error) {
+// Service is who is asked.
+type Service struct {
+	// GRPC and REST are where it listens, as host:port.
+	GRPC, REST string
+	// Key is an API key; empty: none is sent.
+	Key string
+	// TLS encrypts, and says by ServerName whom certificates must name, which may
+	// be another than the address that is asked; nil: nothing encrypts.
+	TLS *tls.Config
+}
+
+// New returns the driver of a way: grpc, rest, batch or stream.
+func New(way string, service Service) (Driver, error) {
 	switch way {
 	case "grpc", "":
-		return newGRPC(grpcAddress, key)
+		return newGRPC(service)
 	case "rest":
-		return newREST(restAddress, key), nil
+		return newREST(service)
 	case "batch":
-		one, err := newGRPC(grpcAddress, key)
+		one, err := newGRPC(service)
 		return batchDriver{one}, err
 	case "stream":
-		one, err := newGRPC(grpcAddress, key)
+		one, err := newGRPC(service)
 		return streamDriver{one}, err
 	}
 	return nil, fmt.Errorf("no way to ask is called %q", way)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -18,13 +19,17 @@ type grpcDriver struct {
 	key        string
 }
 
-func newGRPC(address, key string) (*grpcDriver, error) {
+func newGRPC(service Service) (*grpcDriver, error) {
+	transport := insecure.NewCredentials()
+	if service.TLS != nil {
+		transport = credentials.NewTLS(service.TLS)
+	}
 	// Without a proxy of the environment: see NewClient.
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy())
+	connection, err := grpc.NewClient(service.GRPC, grpc.WithTransportCredentials(transport), grpc.WithNoProxy())
 	if err != nil {
 		return nil, err
 	}
-	return &grpcDriver{connection: connection, client: enrichv1.NewEnrichServiceClient(connection), key: key}, nil
+	return &grpcDriver{connection: connection, client: enrichv1.NewEnrichServiceClient(connection), key: service.Key}, nil
 }
 
 func (d *grpcDriver) Ask(ctx context.Context, questions []Question, answered func(int, Answer)) {

@@ -3,8 +3,10 @@ package drive
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 
 	"google.golang.org/grpc/codes"
@@ -20,19 +22,30 @@ const longestAnswer = 8 << 20
 type restDriver struct {
 	client  *http.Client
 	address string
+	host    string // that requests name; empty: the address
 	key     string
 }
 
-func newREST(address, key string) *restDriver {
-	return &restDriver{client: NewClient(), address: "http://" + address + "/v1/enrich", key: key}
+func newREST(service Service) (*restDriver, error) {
+	d := &restDriver{client: NewClient(service.TLS), address: "http://" + service.REST + "/v1/enrich", key: service.Key}
+	if service.TLS == nil {
+		return d, nil
+	}
+	_, port, err := net.SplitHostPort(service.REST)
+	if err != nil {
+		return nil, err
+	}
+	// Who serves several hosts at an address wants the one of the certificate.
+	d.address, d.host = "https://"+service.REST+"/v1/enrich", net.JoinHostPort(service.TLS.ServerName, port)
+	return d, nil
 }
 
 // NewClient returns a client that asks whom it is told to ask and nobody else. A
 // redirect, or a proxy of the environment, would bring leads and keys to where
-// nobody allowed the load to go.
-func NewClient() *http.Client {
+// nobody allowed the load to go. config is for https.
+func NewClient(config *tls.Config) *http.Client {
 	return &http.Client{
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 256},
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 256, TLSClientConfig: config},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -68,6 +81,7 @@ func (d *restDriver) post(ctx context.Context, body []byte) (status int, text []
 	if err != nil {
 		return 0, nil, err
 	}
+	request.Host = d.host
 	request.Header.Set("Content-Type", "application/json")
 	if d.key != "" {
 		request.Header.Set("Authorization", "Bearer "+d.key)

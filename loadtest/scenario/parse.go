@@ -39,11 +39,19 @@ var purpose = regexp.MustCompile(`^[a-z0-9_]{0,64}$`)
 // Parse reads a scenario strictly and returns every problem of it at once.
 func Parse(file string, r io.Reader) (*Scenario, error) {
 	s := &Scenario{Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}
-	if err := yaml.NewDecoder(r, yaml.Strict()).Decode(s); err != nil && !errors.Is(err, io.EOF) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if err := yaml.UnmarshalWithOptions(text, s, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var raw map[string]any
+	if err := yaml.Unmarshal(text, &raw); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	s.setDefaults()
-	if err := errors.Join(s.problems()...); err != nil {
+	if err := errors.Join(append(s.problems(), emptyTLS(raw))...); err != nil {
 		return nil, fmt.Errorf("%s:\n%w", file, err)
 	}
 	return s, nil
@@ -52,6 +60,9 @@ func Parse(file string, r io.Reader) (*Scenario, error) {
 func (s *Scenario) setDefaults() {
 	if s.Replicas == 0 {
 		s.Replicas = 1
+	}
+	if s.Target != nil {
+		s.Target.setDefaults()
 	}
 	for i := range s.Traffic {
 		t := &s.Traffic[i]
@@ -97,8 +108,8 @@ func (s *Scenario) problems() (problems []error) {
 		problem("replicas: %d is not between 1 and %d", s.Replicas, mostReplicas)
 	}
 	if s.Target != nil {
-		if s.Target.GRPC == "" && s.Target.REST == "" {
-			problem("target: neither grpc nor rest")
+		for _, err := range s.Target.problems() {
+			problem("target: %w", err)
 		}
 		if len(s.Vendors) > 0 || len(s.Events) > 0 || s.Redis || len(s.Service) > 0 {
 			problem("target: vendors, events, redis and service are those of a fleet that is started here")

@@ -39,18 +39,6 @@ type Scenario struct {
 	Target *Target `yaml:"target"`
 }
 
-// Target is a running service.
-type Target struct {
-	// GRPC and REST are where it listens, as host:port.
-	GRPC string `yaml:"grpc"`
-	REST string `yaml:"rest"`
-	// KeyFile holds the API key. Empty: none is sent.
-	KeyFile string `yaml:"key_file"`
-	// Vendors is the address (host:port) of an `enrichd fakevendor` whose
-	// ledgers judge. Empty: what clients saw is all there is.
-	Vendors string `yaml:"vendors"`
-}
-
 // Vendor is one fake vendor and the service's entry for it.
 type Vendor struct {
 	// Name of the provider, and of the definition and dialect.

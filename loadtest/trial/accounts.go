@@ -1,11 +1,6 @@
 package trial
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-
 	"github.com/enrichd/enrichd/accounts"
 	"github.com/enrichd/enrichd/loadtest/fleet"
 )
@@ -38,16 +33,4 @@ func (t *trial) accounts() (fleet.Config, error) {
 		return nil, err
 	}
 	return fleet.Config{"accounts": fleet.Config{"list": list}}, nil
-}
-
-// targetKey reads the key for a service of one's own.
-func (t *trial) targetKey() (string, error) {
-	if t.Target.KeyFile == "" {
-		return "", nil
-	}
-	text, err := os.ReadFile(filepath.Clean(t.Target.KeyFile))
-	if err != nil {
-		return "", fmt.Errorf("key: %w", err)
-	}
-	return strings.TrimSpace(string(text)), nil
 }

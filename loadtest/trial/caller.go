@@ -93,13 +93,11 @@ func (t *trial) startCallers() error {
 			c.oracle = t.vendors
 		}
 		if t.Target != nil {
-			key, err := t.targetKey()
+			service, err := targetFor(traffic.Via, t.Target)
 			if err != nil {
 				return err
 			}
-			c.doors = []*door{{open: func() (drive.Driver, error) {
-				return drive.New(traffic.Via, t.Target.GRPC, t.Target.REST, key)
-			}}}
+			c.doors = []*door{{open: func() (drive.Driver, error) { return drive.New(traffic.Via, service) }}}
 		}
 		for i, replica := range t.replicas {
 			if !enters(traffic.Replicas, i+1) {
@@ -107,7 +105,7 @@ func (t *trial) startCallers() error {
 			}
 			c.doors = append(c.doors, &door{replica: replica, open: func() (drive.Driver, error) {
 				process := replica.Current()
-				return drive.New(traffic.Via, process.GRPC, process.REST, t.keys[traffic.Account])
+				return drive.New(traffic.Via, drive.Service{GRPC: process.GRPC, REST: process.REST, Key: t.keys[traffic.Account]})
 			}})
 		}
 		t.callers = append(t.callers, c)

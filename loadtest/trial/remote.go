@@ -98,7 +98,7 @@ func get(ctx context.Context, url string, into any) error {
 	if err != nil {
 		return err
 	}
-	client := drive.NewClient()
+	client := drive.NewClient(nil)
 	defer client.CloseIdleConnections()
 	response, err := client.Do(request)
 	if err != nil {

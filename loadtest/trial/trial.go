@@ -76,6 +76,9 @@ func Run(ctx context.Context, s *scenario.Scenario, options Options) (*judge.Rep
 	if err := t.startCallers(); err != nil {
 		return nil, err
 	}
+	if err := t.greet(ctx); err != nil {
+		return nil, err
+	}
 	if err := t.alignToWindow(ctx); err != nil {
 		return nil, err
 	}

@@ -82,6 +82,7 @@ func TestShortRun(t *testing.T) {
 		t.Errorf("progress %q", progress.String())
 	}
 	testRefusedReload(ctx, t, binary)
+	testATargetWithTLS(ctx, t, binary)
 }
 
 // refusal is a run in whose middle the replicas are told what they cannot obey.
