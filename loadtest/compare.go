@@ -45,6 +45,9 @@ func sayWhatIsCompared(w io.Writer, before, after *judge.Report) {
 	}{{"before", before}, {"after", after}} {
 		fmt.Fprintf(w, "%-6s  %s, %s, commit %s, %.0f s, %s\n", one.what, one.Scenario,
 			one.Began.UTC().Format("2006-01-02 15:04:05 UTC"), one.Commit, one.Seconds, one.Machine)
+		if told := report.Interrupted(one.Report); told != "" {
+			fmt.Fprintf(w, "%-6s  %s: its figures are of that time\n", "", told)
+		}
 	}
 	var differ []string
 	if before.Scenario != after.Scenario {

@@ -25,6 +25,18 @@ func TestCompareSaysWhatElseDiffers(t *testing.T) {
 	if strings.Contains(said.String(), "different") {
 		t.Errorf("two runs of one kind are told as different:\n%s", said.String())
 	}
+	if strings.Contains(said.String(), "interrupted") {
+		t.Errorf("whole runs are told as interrupted:\n%s", said.String())
+	}
+	said.Reset()
+	ended := *before
+	ended.Interrupted, ended.Seconds, ended.Planned = true, 12, 60
+	sayWhatIsCompared(&said, before, &ended)
+	for _, want := range []string{"interrupted after 12s of 1m", "different lengths"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("nothing of %q in:\n%s", want, said.String())
+		}
+	}
 	said.Reset()
 	sayWhatIsCompared(&said, before, &judge.Report{Scenario: "storm", Seconds: 12, Replicas: 1, Machine: "n, 2 cores, load 0.10"})
 	if !strings.Contains(said.String(), "different scenarios, lengths, numbers of replicas, machines:") {

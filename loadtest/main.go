@@ -34,7 +34,7 @@ func main() {
 	defer stop()
 	parsed := kong.Parse(&command{}, kong.Name("loadtest"),
 		kong.Description("Load tests of a fleet on this machine, judged by the vendors' ledgers.\n\n"+
-			"Exit codes: 0 good; 1 not good; 2 there is no result, or the command line is wrong."),
+			"Exit codes: 0 good; 1 not good; 2 there is no result, the run was interrupted, or the command line is wrong."),
 		kong.UsageOnError(), kong.Exit(exit), kong.BindTo(ctx, (*context.Context)(nil)))
 	switch err := parsed.Run(); {
 	case errors.Is(err, errFailed):

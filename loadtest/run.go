@@ -58,6 +58,9 @@ func (c *runCommand) Run(ctx context.Context) error {
 	defer remove()
 	passed := true
 	for _, one := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		good, err := c.one(ctx, one, binary)
 		if err != nil {
 			return fmt.Errorf("%s: %w", one.Name, err)
@@ -128,7 +131,8 @@ func (c *runCommand) build(ctx context.Context, all []*scenario.Scenario) (binar
 	return binary, func() { os.RemoveAll(dir) }, nil
 }
 
-// one runs a scenario and keeps its report.
+// one runs a scenario and keeps its report. An interrupted run has one, but is an
+// error, and no verdict that is kept beside others.
 func (c *runCommand) one(ctx context.Context, s *scenario.Scenario, binary string) (bool, error) {
 	sayWhatBegins(os.Stderr, s)
 	outcome, err := trial.Run(ctx, s, trial.Options{Binary: binary, Keep: c.Keep, Progress: stderr()})
@@ -150,6 +154,9 @@ func (c *runCommand) one(ctx context.Context, s *scenario.Scenario, binary strin
 		return false, fmt.Errorf("its report could not be kept: %w", err)
 	}
 	fmt.Printf("report: %s\n\n", page)
+	if outcome.Interrupted {
+		return false, ctx.Err()
+	}
 	if c.Markdown == "" {
 		return outcome.Passed, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/enrichd/enrichd/loadtest/fleet"
@@ -52,6 +53,15 @@ func TestWhatRunsIsNotStartedAgain(t *testing.T) {
 	defer redis.Stop()
 	if err := redis.Restart(t.Context()); err == nil || !strings.Contains(err.Error(), "redis runs already") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestKeysThatInterruptTheTestReachNobodyElse: a terminal sends their signal to
+// all of one group, and replicas that end beside the test would be judged.
+func TestKeysThatInterruptTheTestReachNobodyElse(t *testing.T) {
+	pid := replica(t).Current().PID()
+	if group, err := syscall.Getpgid(pid); err != nil || group == syscall.Getpgrp() {
+		t.Errorf("the replica is in the group %d of the test, %v", group, err)
 	}
 }
 

@@ -65,7 +65,10 @@ func start(program Program, heard func(line []byte) bool) (*Process, error) {
 	if program.Core != AnyCore {
 		command.Env = append(command.Env, "GOMAXPROCS=1")
 	}
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a killed load test leaves nothing behind
+	command.SysProcAttr = &syscall.SysProcAttr{
+		Pdeathsig: syscall.SIGKILL, // a killed load test leaves nothing behind
+		Setpgid:   true,            // keys that interrupt it are not for those that it measures
+	}
 	output, err := command.StderrPipe()
 	if err != nil {
 		return nil, err

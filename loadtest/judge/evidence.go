@@ -11,7 +11,10 @@ import (
 type Evidence struct {
 	Began time.Time
 	// Length is how long the load lasted.
-	Length    time.Duration
+	Length time.Duration
+	// Interrupted tells that somebody ended the load before its time.
+	Interrupted bool
+
 	Traffic   []Traffic
 	Ledgers   []Ledger
 	Processes []Process

@@ -11,7 +11,7 @@ import (
 func Judge(s *scenario.Scenario, e Evidence) *Report {
 	r := &Report{
 		Scenario: s.Name, About: s.About, Replicas: s.Replicas,
-		Began: e.Began, Seconds: e.Length.Seconds(),
+		Began: e.Began, Seconds: e.Length.Seconds(), Planned: s.Length.Seconds(), Interrupted: e.Interrupted,
 		Figures: e.figures(), Traffic: e.Traffic, Processes: e.Processes, Marks: e.Marks,
 	}
 	for _, ledger := range e.Ledgers {
@@ -19,7 +19,7 @@ func Judge(s *scenario.Scenario, e Evidence) *Report {
 		r.Bands = append(r.Bands, ledger.faultBands(e.Began)...)
 	}
 	r.Bands = append(r.Bands, e.Bands...)
-	r.Passed = true
+	r.Passed = !e.Interrupted
 	for _, line := range s.SLO {
 		bound, err := scenario.ParseBound(line)
 		if err != nil { // the scenario was checked when it was read

@@ -107,6 +107,16 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// TestAnInterruptedRunIsNeverGood though all checks hold until then.
+func TestAnInterruptedRunIsNeverGood(t *testing.T) {
+	evidence := madeUp()
+	evidence.Interrupted = true
+	r := judge.Judge(&scenario.Scenario{Length: time.Minute, SLO: []string{"answered >= 1"}}, evidence)
+	if r.Passed || !r.Interrupted || r.Planned != 60 || !r.Checks[0].Passed {
+		t.Errorf("passed %t, interrupted %t after %v of %v s, checks %+v", r.Passed, r.Interrupted, r.Seconds, r.Planned, r.Checks)
+	}
+}
+
 // TestALeadIsOneAtAllVendors asks a second vendor, which a storm shakes, for
 // somebody whom the first was asked for.
 func TestALeadIsOneAtAllVendors(t *testing.T) {

@@ -15,11 +15,17 @@ type Report struct {
 	About    string    `json:"about"`
 	Began    time.Time `json:"began"`
 	Seconds  float64   `json:"seconds"` // of load
-	Machine  string    `json:"machine"`
-	Commit   string    `json:"commit"`
-	Replicas int       `json:"replicas"`
+	// Planned is how long the load was to last at most, in seconds, and
+	// Interrupted that somebody ended the run before: then all here is of the time
+	// until then, and the run has not Passed.
+	Planned     float64 `json:"planned_seconds"`
+	Interrupted bool    `json:"interrupted"`
 
-	// Passed is true when every check holds.
+	Machine  string `json:"machine"`
+	Commit   string `json:"commit"`
+	Replicas int    `json:"replicas"`
+
+	// Passed is true when every check holds and nobody interrupted the run.
 	Passed bool    `json:"passed"`
 	Checks []Check `json:"checks"`
 	// Figures by name; Meaning explains each.

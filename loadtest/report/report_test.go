@@ -170,6 +170,41 @@ func TestMoneyIsShownInTheUnitOfBounds(t *testing.T) {
 	}
 }
 
+// TestAnInterruptedRunIsMarked in all that is written about it, though all of its
+// checks hold.
+func TestAnInterruptedRunIsMarked(t *testing.T) {
+	r := sample(20)
+	r.Checks, r.Interrupted, r.Seconds, r.Planned = r.Checks[1:], true, 192.4, 1200
+	var page, text, kept, beside bytes.Buffer
+	if err := errors.Join(report.WriteHTML(&page, r), report.WriteJSON(&kept, r)); err != nil {
+		t.Fatal(err)
+	}
+	report.Text(&text, r)
+	report.Compare(&beside, sample(20), r)
+	for _, written := range []string{page.String(), text.String()} {
+		if !strings.Contains(written, "interrupted after 3m12s of 20m, ") || !strings.Contains(written, "The one check holds.") || strings.Contains(written, "Good") {
+			t.Errorf("no word of the interruption, or a good one, in\n%s", written)
+		}
+	}
+	if !strings.Contains(page.String(), `<header class=""><div><h1>Interrupted: sample`) {
+		t.Error("the page does not begin with the interruption")
+	}
+	if !strings.Contains(kept.String(), `"interrupted": true`) || !strings.Contains(kept.String(), `"planned_seconds": 1200`) {
+		t.Errorf("kept %s", kept.String())
+	}
+	if !regexp.MustCompile(`verdict +Not good +Interrupted`).MatchString(beside.String()) {
+		t.Errorf("compared:\n%s", beside.String())
+	}
+}
+
+func TestLengthsAreShort(t *testing.T) {
+	for want, seconds := range map[string]float64{"1.5s of 20s": 1.5, "0s of 20s": 0.01, "10s of 20s": 10.4, "1m of 20s": 60.2, "1h of 20s": 3600, "1h0m1s of 20s": 3601} {
+		if got := report.Interrupted(&judge.Report{Interrupted: true, Seconds: seconds, Planned: 20}); got != "interrupted after "+want {
+			t.Errorf("%v s: %q, want %q", seconds, got, want)
+		}
+	}
+}
+
 func TestJSONIsReadBack(t *testing.T) {
 	var text bytes.Buffer
 	if err := report.WriteJSON(&text, sample(3)); err != nil {

@@ -13,6 +13,40 @@ import (
 
 // verdict is the first thing a reader sees.
 func verdict(r *judge.Report) (word, sentence string) {
+	word, sentence = checked(r)
+	if told := Interrupted(r); told != "" {
+		return "Interrupted", "It was " + told + ", which is never good. Until then: " + sentence
+	}
+	return word, sentence
+}
+
+// Interrupted says of a run that somebody ended how far it came; nothing of
+// others.
+func Interrupted(r *judge.Report) string {
+	if !r.Interrupted {
+		return ""
+	}
+	return "interrupted after " + length(r.Seconds) + " of " + length(r.Planned)
+}
+
+// length of a load, in seconds, without the zeros of a round one.
+func length(value float64) string {
+	length, step := time.Duration(value*float64(time.Second)), time.Second
+	if length < 10*time.Second {
+		step = 100 * time.Millisecond
+	}
+	text := length.Round(step).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// checked is the verdict by the checks alone.
+func checked(r *judge.Report) (word, sentence string) {
 	var failed []string
 	for _, check := range r.Checks {
 		if !check.Passed {

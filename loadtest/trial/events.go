@@ -26,7 +26,10 @@ func (t *trial) happen(ctx, loading context.Context) error {
 			return nil
 		}
 		t.mark(event.What())
-		if err := t.do(ctx, event); err != nil {
+		switch err := t.do(ctx, event); {
+		case ctx.Err() != nil:
+			return nil // with the run this ended, too
+		case err != nil:
 			return fmt.Errorf("%s: %w", event.What(), err)
 		}
 	}

@@ -4,7 +4,6 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,7 +47,8 @@ type trial struct {
 }
 
 // Run runs the scenario and ends all that it started. An error means that there
-// is no evidence.
+// is no evidence. When ctx ends after the load has begun, there is evidence until
+// then.
 func Run(ctx context.Context, s *scenario.Scenario, options Options) (*judge.Report, error) {
 	dir := options.Keep
 	var err error
@@ -85,7 +85,11 @@ func Run(ctx context.Context, s *scenario.Scenario, options Options) (*judge.Rep
 	return t.load(ctx, options.Progress)
 }
 
-// load asks for as long as the scenario says and returns what came out.
+// longestReading is how long it may take to read what the load left behind.
+const longestReading = 30 * time.Second
+
+// load asks for as long as the scenario says, or until ctx ends, and returns what
+// came out.
 func (t *trial) load(ctx context.Context, progress io.Writer) (*judge.Report, error) {
 	var elsewhere *remote
 	if t.Target != nil && t.Target.Vendors != "" {
@@ -112,24 +116,28 @@ func (t *trial) load(ctx context.Context, progress io.Writer) (*judge.Report, er
 	watching.Go(func() { failed = t.happen(ctx, loading) })
 	asking.Wait()
 	length := min(time.Since(t.began), t.Length)
+	evidence := judge.Evidence{Began: t.began, Length: length, Interrupted: ctx.Err() != nil && length < t.Length, RedisTrips: -1}
 	cancel()
 	stopWatching()
 	watching.Wait()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if failed != nil && !errors.Is(failed, context.Canceled) && !errors.Is(failed, context.DeadlineExceeded) {
+	if failed != nil {
 		return nil, failed
 	}
-	evidence := judge.Evidence{
-		Began: t.began, Length: length, Processes: watched.processes(), Marks: t.marks, Bands: watched.bands,
-		RedisTrips: -1,
-	}
+	evidence.Processes, evidence.Marks, evidence.Bands = watched.processes(), t.marks, watched.bands
+	// What was measured until an interruption is judged by what is read after it.
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), longestReading)
+	defer cancel()
 	if trips := t.redisTrips(ctx); tripsBefore >= 0 && trips >= tripsBefore {
 		evidence.RedisTrips = trips - tripsBefore
 	}
 	for _, caller := range t.callers {
 		evidence.Traffic = append(evidence.Traffic, caller.result())
+	}
+	if elsewhere != nil {
+		var err error
+		if evidence.Ledgers, err = elsewhere.ledgers(ctx); err != nil {
+			return nil, err
+		}
 	}
 	for _, vendor := range t.Vendors {
 		ledger := judge.Ledger{
@@ -138,13 +146,6 @@ func (t *trial) load(ctx context.Context, progress io.Writer) (*judge.Report, er
 		}
 		ledger.Cut = max(ledger.Summary.Calls-int64(len(ledger.Entries)), 0) // calls still come in
 		evidence.Ledgers = append(evidence.Ledgers, ledger)
-	}
-	if elsewhere != nil {
-		ledgers, err := elsewhere.ledgers(ctx)
-		if err != nil {
-			return nil, err
-		}
-		evidence.Ledgers = ledgers
 	}
 	return judge.Judge(t.Scenario, evidence), nil
 }
@@ -212,7 +213,7 @@ func (t *trial) alignToWindow(ctx context.Context) error {
 		}
 	}
 	if longest == 0 {
-		return nil
+		return ctx.Err()
 	}
 	select {
 	case <-time.After(time.Until(time.Now().Truncate(longest).Add(longest))):

@@ -83,6 +83,56 @@ func TestShortRun(t *testing.T) {
 	}
 	testRefusedReload(ctx, t, binary)
 	testATargetWithTLS(ctx, t, binary)
+	testAnInterruptedRun(ctx, t, binary)
+}
+
+// interrupting ends a run when its progress tells of so many seconds.
+type interrupting struct {
+	seconds int
+	end     context.CancelFunc
+}
+
+func (i *interrupting) Write(line []byte) (int, error) {
+	if i.seconds--; i.seconds == 0 {
+		i.end()
+	}
+	return len(line), nil
+}
+
+// testAnInterruptedRun wants what was measured until then, of everybody, and no
+// evidence where there was no load.
+func testAnInterruptedRun(ctx context.Context, t *testing.T, binary string) {
+	long, err := scenario.Parse("long.yaml", strings.NewReader(`
+length: 10m
+redis: true
+vendors: [{name: peopledatalabs, fake: {data: {}}}]
+traffic: [{name: clicks, rate: 20, fields: [person.title]}]
+events: [{at: 1s, do: restart replicas}, {at: 9m, do: restart replicas}]
+slo: [answered >= 20, redis_trips_per_lead >= 0.1]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(ctx)
+	r, err := trial.Run(ctx, long, trial.Options{Binary: binary, Progress: &interrupting{4, end}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Passed || !r.Interrupted || r.Planned != 600 || r.Seconds < 3 || r.Seconds > 100 {
+		t.Errorf("passed %t, interrupted %t after %v of %v s", r.Passed, r.Interrupted, r.Seconds, r.Planned)
+	}
+	if len(r.Checks) != 2 || !r.Checks[0].Passed || !r.Checks[1].Passed || len(r.Processes) != 2 || len(r.Processes[0].Points) == 0 || r.Figures["vendor_calls"] == 0 || len(r.Marks) != 1 {
+		t.Errorf("checks %+v, %d processes, marks %v, figures %v", r.Checks, len(r.Processes), r.Marks, r.Figures)
+	}
+	away, err := scenario.Parse("away.yaml", strings.NewReader(`{length: 1m, target: {grpc: "127.0.0.1:1"}, traffic: [{name: clicks}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*scenario.Scenario{long, away} {
+		if r, err := trial.Run(ctx, s, trial.Options{Binary: binary}); err == nil {
+			t.Errorf("%s: a load that did not begin is told as %v s", s.Name, r.Seconds)
+		}
+	}
 }
 
 // refusal is a run in whose middle the replicas are told what they cannot obey.
