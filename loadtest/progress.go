@@ -3,15 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/term"
 
-	"github.com/enrichd/enrichd/loadtest/judge"
 	"github.com/enrichd/enrichd/loadtest/scenario"
 	"github.com/enrichd/enrichd/providers/fakevendor/strict"
 )
@@ -65,25 +62,4 @@ func sayWhatBegins(w io.Writer, s *scenario.Scenario) {
 		}
 	}
 	fmt.Fprintf(w, "%s: %s of load%s\n", s.Name, s.Length, when)
-}
-
-// sayWhatWasNotBegun tells of traffic that asked for fewer leads than its rate
-// demands: who could not ask knows nothing of the answers.
-func sayWhatWasNotBegun(w io.Writer, s *scenario.Scenario, outcome *judge.Report) {
-	for i, t := range s.Traffic {
-		if t.Rate == 0 || i >= len(outcome.Traffic) {
-			continue
-		}
-		lasted := min(t.Until, time.Duration(outcome.Seconds*float64(time.Second))) - t.From
-		wanted := int64(math.Round(t.Rate * max(lasted.Seconds(), 0)))
-		if t.Leads > 0 {
-			wanted = min(wanted, t.Leads)
-		}
-		// Leads of one moment begin together, and a last moment may be missing.
-		step := int64(t.Batch * t.Clump)
-		if asked := outcome.Traffic[i].Tally.Asked; asked < wanted-step-wanted/100 {
-			fmt.Fprintf(w, "  %s: %d of %d leads were never asked for: its rate was more than this machine can ask, or than %d workers can wait for\n",
-				t.Name, wanted-asked, wanted, t.Workers)
-		}
-	}
 }

@@ -148,7 +148,6 @@ func (c *runCommand) one(ctx context.Context, s *scenario.Scenario, binary strin
 	}
 	outcome.Machine, outcome.Commit = here.Machine+", load "+here.Load, here.Commit
 	report.Text(os.Stdout, outcome) // before anything that can fail
-	sayWhatWasNotBegun(os.Stdout, s, outcome)
 	page, err := keep(outcome, c.Out)
 	if err != nil {
 		return false, fmt.Errorf("its report could not be kept: %w", err)

@@ -19,7 +19,7 @@ var two = &scenario.Scenario{Traffic: []scenario.Traffic{{Name: "sales"}}, Vendo
 func TestEveryFigureOfARunCanBeBound(t *testing.T) {
 	began := time.Now()
 	recorder := drive.NewRecorder()
-	recorder.Ask()
+	recorder.Ask(0)
 	recorder.Answer(drive.Answer{Code: "OK", Tier: "vendor", Outcome: "complete"}, began, began.Add(time.Second))
 	var points []judge.ProcessPoint
 	for at := range 20 {

@@ -79,10 +79,10 @@ func TestRecorderTurnsSeconds(t *testing.T) {
 	recorder := drive.NewRecorder()
 	now := time.Now()
 	for range 10 {
-		recorder.Ask()
+		recorder.Ask(0)
 		recorder.Answer(drive.Answer{Code: "OK", Tier: "memory", Outcome: "complete"}, now.Add(-time.Second), now)
 	}
-	recorder.Ask()
+	recorder.Ask(time.Minute)
 	recorder.Answer(drive.Answer{Code: "Unavailable"}, now.Add(-time.Minute), now)
 	point := recorder.Turn(4)
 	if point.At != 4 || point.Answered != 10 || point.Failed != 1 || point.P99 < 0.99 || point.P99 > 1.01 {
@@ -91,7 +91,7 @@ func TestRecorderTurnsSeconds(t *testing.T) {
 	if next := recorder.Turn(5); next.Answered != 0 || next.P99 != 0 {
 		t.Errorf("a new second has %+v", next)
 	}
-	if tally := recorder.Tally(); tally.Asked != 11 || tally.Failed() != 1 || tally.Tiers["memory"] != 10 || tally.Max > 1.01 {
+	if tally := recorder.Tally(); tally.Asked != 11 || tally.Failed() != 1 || tally.Tiers["memory"] != 10 || tally.Max > 1.01 || tally.Delayed != 1 || tally.LongestDelay != 60 {
 		t.Errorf("tally %+v", tally)
 	}
 }

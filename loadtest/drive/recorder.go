@@ -38,6 +38,10 @@ type Tally struct {
 	Tiers    map[string]int64 `json:"tiers"` // of those with a fact
 	Outcomes map[string]int64 `json:"outcomes"`
 	Calls    int64            `json:"calls"` // vendor calls, as the service tells them
+	// Delayed is how many of those asked began more than 10 ms after their time,
+	// and LongestDelay by how much at most, in seconds.
+	Delayed      int64   `json:"delayed"`
+	LongestDelay float64 `json:"longest_delay"`
 	Latencies
 }
 
@@ -72,11 +76,19 @@ func NewRecorder() *Recorder {
 	}
 }
 
-// Ask counts a question.
-func (r *Recorder) Ask() {
+// punctual is how long after its time a question may begin: timers and the
+// scheduler of a busy machine take some milliseconds.
+const punctual = 10 * time.Millisecond
+
+// Ask counts a question that is asked so long after its time.
+func (r *Recorder) Ask(delay time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tally.Asked++
+	if delay > punctual {
+		r.tally.Delayed++
+		r.tally.LongestDelay = max(r.tally.LongestDelay, delay.Seconds())
+	}
 }
 
 // Answer counts an answer that came at now to a question that ought to have

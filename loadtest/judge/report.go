@@ -51,12 +51,15 @@ type Check struct {
 
 // Traffic is what one kind of caller saw.
 type Traffic struct {
-	Name    string        `json:"name"`
-	Via     string        `json:"via"`
-	Lane    string        `json:"lane"`
-	Account string        `json:"account,omitempty"`
-	Tally   drive.Tally   `json:"tally"`
-	Points  []drive.Point `json:"points"`
+	Name    string      `json:"name"`
+	Via     string      `json:"via"`
+	Lane    string      `json:"lane"`
+	Account string      `json:"account,omitempty"`
+	Tally   drive.Tally `json:"tally"`
+	// NeverAsked is how many leads more than it asked for its rate demanded; 0
+	// when that was next to none.
+	NeverAsked int64         `json:"never_asked"`
+	Points     []drive.Point `json:"points"`
 	// Examined answers; nothing when the truth is not known.
 	Examined Examined `json:"examined"`
 }

@@ -18,7 +18,7 @@ import (
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"measured": measured, "wait": wait, "failures": failures,
+	"measured": measured, "wait": wait, "failures": failures, "unpunctual": unpunctual,
 }).Parse(pageText))
 
 // pageData is what the page shows.

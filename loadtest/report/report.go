@@ -50,6 +50,9 @@ func Text(w io.Writer, r *judge.Report) {
 		if failed := failures(t); failed != "" {
 			fmt.Fprintf(w, "  %-16s failed: %s\n", "", failed)
 		}
+		if told := unpunctual(t); told != "" {
+			fmt.Fprintf(w, "  %-16s %s\n", "", told)
+		}
 	}
 	for _, v := range r.Vendors {
 		if v.Cut > 0 {

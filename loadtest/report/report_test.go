@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"regexp"
@@ -133,6 +134,39 @@ func TestAFailedRunSaysWhy(t *testing.T) {
 		for _, want := range []string{"45 Unavailable, 7 InvalidArgument", "no longer has the first 12 calls", "–"} {
 			if !strings.Contains(written, want) {
 				t.Errorf("no %q in\n%s", want, written)
+			}
+		}
+	}
+}
+
+// TestLeadsThatWereAskedForLateAreTold unless they were next to none.
+func TestLeadsThatWereAskedForLateAreTold(t *testing.T) {
+	const late, never = "30 of 2000 leads were asked for late, by 1.2s at most", "1000 of 3000 leads were never asked for"
+	for _, test := range []struct {
+		delayed, never int64
+		told           string
+	}{
+		{20, 0, ""},
+		{30, 0, late + ": this machine"},
+		{20, 1000, never + ": this machine"},
+		{30, 1000, late + ", " + never + ": this machine"},
+	} {
+		r := sample(3)
+		r.Traffic[0].NeverAsked = test.never
+		r.Traffic[0].Tally.Asked, r.Traffic[0].Tally.Delayed, r.Traffic[0].Tally.LongestDelay = 2000, test.delayed, 1.2
+		var page, text, kept bytes.Buffer
+		if err := errors.Join(report.WriteHTML(&page, r), report.WriteJSON(&kept, r)); err != nil {
+			t.Fatal(err)
+		}
+		report.Text(&text, r)
+		for _, written := range []string{page.String(), text.String()} {
+			if strings.Contains(written, "asked for") && test.told == "" || !strings.Contains(written, test.told) {
+				t.Errorf("%d late, %d never: not %q in\n%s", test.delayed, test.never, test.told, written)
+			}
+		}
+		for _, number := range []string{fmt.Sprintf(`"delayed": %d`, test.delayed), `"longest_delay": 1.2`, fmt.Sprintf(`"never_asked": %d`, test.never)} {
+			if !strings.Contains(kept.String(), number) {
+				t.Errorf("the JSON has no %s", number)
 			}
 		}
 	}

@@ -103,6 +103,22 @@ func failures(t judge.Traffic) string {
 	return strings.Join(failed, ", ")
 }
 
+// unpunctual tells of leads that were asked for after their time, or never;
+// nothing when that was next to none.
+func unpunctual(t judge.Traffic) string {
+	var told []string
+	if t.Tally.Delayed > t.Tally.Asked/100 {
+		told = append(told, fmt.Sprintf("%d of %d leads were asked for late, by %s at most", t.Tally.Delayed, t.Tally.Asked, seconds(t.Tally.LongestDelay)))
+	}
+	if t.NeverAsked > 0 {
+		told = append(told, fmt.Sprintf("%d of %d leads were never asked for", t.NeverAsked, t.Tally.Asked+t.NeverAsked))
+	}
+	if len(told) == 0 {
+		return ""
+	}
+	return strings.Join(told, ", ") + ": this machine or its workers could not keep up with the rate"
+}
+
 // wait is how long a share of a traffic's questions took; a dash when none was
 // answered.
 func wait(t judge.Traffic, value float64) string {

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -179,7 +180,7 @@ func (c *caller) one(ctx context.Context, n int64, intended time.Time) bool {
 	questions := make([]drive.Question, size)
 	for i := range questions {
 		questions[i] = drive.Question{Email: c.source(first + int64(i)), Fields: c.Fields, Lane: c.Lane, Budget: c.Budget, Purpose: c.Purpose}
-		c.recorder.Ask()
+		c.recorder.Ask(asked.Sub(intended))
 	}
 	failed := false
 	answered := func(i int, answer drive.Answer) {
@@ -254,14 +255,35 @@ func (c *caller) turn(at int) drive.Point {
 	return point
 }
 
-func (c *caller) result() judge.Traffic {
+// result of a load that lasted so long.
+func (c *caller) result(length time.Duration) judge.Traffic {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	lane := c.Lane
 	if lane == "" {
 		lane = "default"
 	}
-	return judge.Traffic{Name: c.Name, Via: c.Via, Lane: lane, Account: c.Account, Tally: c.recorder.Tally(), Points: c.points, Examined: c.examined}
+	tally := c.recorder.Tally()
+	return judge.Traffic{
+		Name: c.Name, Via: c.Via, Lane: lane, Account: c.Account,
+		Tally: tally, NeverAsked: neverAsked(c.Traffic, length, tally.Asked), Points: c.points, Examined: c.examined,
+	}
+}
+
+// neverAsked is how many leads fewer than its rate demands a traffic asked for in
+// a load of that length: who could not ask knows nothing of the answers. Next to
+// nothing is 0.
+func neverAsked(t scenario.Traffic, length time.Duration, asked int64) int64 {
+	wanted := int64(math.Round(t.Rate * max((min(t.Until, length)-t.From).Seconds(), 0)))
+	if t.Leads > 0 {
+		wanted = min(wanted, t.Leads)
+	}
+	// Leads of one moment begin together, and a last moment may be missing.
+	step := int64(t.Batch * t.Clump)
+	if asked >= wanted-step-wanted/100 {
+		return 0
+	}
+	return wanted - asked
 }
 
 func (c *caller) close() {

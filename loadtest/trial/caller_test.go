@@ -29,6 +29,11 @@ func (service) Close() error { return nil }
 // asked is what comes out when a service is asked for so long.
 func asked(t *testing.T, traffic scenario.Traffic, length time.Duration, o oracle, s service) map[string]float64 {
 	t.Helper()
+	return outcome(t, traffic, length, o, s).Figures
+}
+
+func outcome(t *testing.T, traffic scenario.Traffic, length time.Duration, o oracle, s service) *judge.Report {
+	t.Helper()
 	traffic.Name, traffic.Batch, traffic.Clump, traffic.Until = "clicks", 1, 1, length
 	if traffic.Workers == 0 {
 		traffic.Workers = 1000
@@ -44,8 +49,8 @@ func asked(t *testing.T, traffic scenario.Traffic, length time.Duration, o oracl
 	defer cancel()
 	c.ask(ctx, began)
 	synctest.Wait()
-	evidence := judge.Evidence{Began: began, Length: length, RedisTrips: -1, Traffic: []judge.Traffic{c.result()}}
-	return judge.Judge(&scenario.Scenario{}, evidence).Figures
+	evidence := judge.Evidence{Began: began, Length: length, RedisTrips: -1, Traffic: []judge.Traffic{c.result(length)}}
+	return judge.Judge(&scenario.Scenario{}, evidence)
 }
 
 func hang(ctx context.Context, _ drive.Question) drive.Answer {
@@ -99,6 +104,50 @@ func TestAnAnswerAfterItsBudgetIsLate(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhoCannotAskInTimeIsTold has one worker for 10 leads a second, and a service
+// that keeps it for a second in the midst, or for all the time.
+func TestWhoCannotAskInTimeIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asks atomic.Int64
+		stalls := func(ctx context.Context, q drive.Question) drive.Answer {
+			if asks.Add(1) == 50 {
+				time.Sleep(time.Second)
+			}
+			return drive.Answer{Code: "OK"}
+		}
+		traffic := outcome(t, scenario.Traffic{Rate: 10, Workers: 1}, time.Minute, nil, stalls).Traffic[0]
+		if traffic.Tally.Delayed != 9 || traffic.Tally.LongestDelay != 0.9 || traffic.NeverAsked != 0 {
+			t.Errorf("after a stall %d were asked late, by %v s at most, %d never; want 9 by 0.9 s", traffic.Tally.Delayed, traffic.Tally.LongestDelay, traffic.NeverAsked)
+		}
+		traffic = outcome(t, scenario.Traffic{Rate: 10, Workers: 1}, time.Minute, nil, hang).Traffic[0]
+		if traffic.Tally.Asked != 1 || traffic.NeverAsked != 599 {
+			t.Errorf("of a service that hangs %d were asked, %d never; want all but the first", traffic.Tally.Asked, traffic.NeverAsked)
+		}
+		traffic = outcome(t, scenario.Traffic{Workers: 1}, time.Minute, nil, hang).Traffic[0]
+		if traffic.Tally.Delayed != 0 || traffic.NeverAsked != 0 {
+			t.Errorf("who waits for its answer before it asks again is late %d times and never asks %d", traffic.Tally.Delayed, traffic.NeverAsked)
+		}
+	})
+}
+
+func TestNextToNothingWasAskedAll(t *testing.T) {
+	for name, test := range map[string]struct {
+		scenario.Traffic
+
+		asked, never int64
+	}{
+		"flood":       {scenario.Traffic{Rate: 100_000, Batch: 1, Clump: 1, Until: 3 * time.Second}, 52_437, 247_563},
+		"clumps":      {scenario.Traffic{Rate: 10, Batch: 1, Clump: 20, From: 2 * time.Second, Until: time.Minute}, 0, 0},
+		"few":         {scenario.Traffic{Rate: 100, Batch: 1, Clump: 1, Leads: 7, Until: 3 * time.Second}, 7, 0},
+		"not begun":   {scenario.Traffic{Rate: 10, Batch: 1, Clump: 1, From: 5 * time.Second, Until: time.Minute}, 0, 0},
+		"a hundredth": {scenario.Traffic{Rate: 1000, Batch: 1, Clump: 1, Until: time.Minute}, 2969, 0},
+	} {
+		if got := neverAsked(test.Traffic, 3*time.Second, test.asked); got != test.never {
+			t.Errorf("%s: %d were never asked for, want %d", name, got, test.never)
+		}
+	}
 }
 
 // TestABacklogIsNoFailure has more workers than a service can serve at once.

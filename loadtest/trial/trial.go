@@ -131,7 +131,7 @@ func (t *trial) load(ctx context.Context, progress io.Writer) (*judge.Report, er
 		evidence.RedisTrips = trips - tripsBefore
 	}
 	for _, caller := range t.callers {
-		evidence.Traffic = append(evidence.Traffic, caller.result())
+		evidence.Traffic = append(evidence.Traffic, caller.result(length))
 	}
 	if elsewhere != nil {
 		var err error
