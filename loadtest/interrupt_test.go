@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -32,6 +33,7 @@ type elsewhere struct {
 	asked    chan struct{} // some questions were asked
 	silent   chan struct{} // a reading is kept waiting
 	readings atomic.Int64
+	fails    int64 // which reading does
 }
 
 func newElsewhere(t *testing.T, readings int64) *elsewhere {
@@ -46,6 +48,8 @@ func newElsewhere(t *testing.T, readings int64) *elsewhere {
 		case r.URL.Path == "/_control/summary" && e.readings.Add(1) > readings:
 			close(e.silent)
 			<-ends
+		case r.URL.Path == "/_control/summary" && e.readings.Load() == e.fails:
+			w.WriteHeader(http.StatusBadGateway)
 		}
 		fmt.Fprint(w, "{}")
 	}))
@@ -67,6 +71,7 @@ func (e *elsewhere) start(t *testing.T) (running *program, folder string) {
 	}
 	running = &program{Cmd: exec.Command(os.Args[0], "run", "first.yaml", "second.yaml", "--really", "--out", "reports", "--markdown", "KEPT.md"), ended: make(chan struct{})}
 	running.Dir, running.Env = folder, append(os.Environ(), asMain+"=1")
+	running.Stderr = &running.said
 	output, err := running.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +91,7 @@ func (e *elsewhere) start(t *testing.T) (running *program, folder string) {
 type program struct {
 	*exec.Cmd
 
+	said  bytes.Buffer // to be read when it has ended
 	ended chan struct{}
 }
 
@@ -136,6 +142,19 @@ func TestAnInterruptedRunLeavesItsReport(t *testing.T) {
 		if verdicts, _ := filepath.Glob(filepath.Join(folder, "KEPT.*")); len(verdicts) != 0 {
 			t.Errorf("%s: %v", sent, verdicts)
 		}
+	}
+}
+
+// TestWhyAnInterruptedRunLeavesNoReportIsSaid has vendors that cannot tell what
+// they booked.
+func TestWhyAnInterruptedRunLeavesNoReportIsSaid(t *testing.T) {
+	e := newElsewhere(t, 2)
+	e.fails = 2
+	running, _ := e.start(t)
+	running.interrupt(t, e.asked, syscall.SIGTERM)
+	<-running.ended
+	if said := running.said.String(); running.ProcessState.ExitCode() != 2 || !strings.Contains(said, "loadtest: interrupted\n") || !strings.Contains(said, "502") {
+		t.Errorf("%s: %s", running.ProcessState, said)
 	}
 }
 

@@ -42,6 +42,9 @@ func main() {
 		os.Exit(1)
 	case err != nil && ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "loadtest: interrupted")
+		if !errors.Is(err, context.Canceled) { // such as a report that could not be kept
+			fmt.Fprintln(os.Stderr, "loadtest:", err)
+		}
 		os.Exit(2)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "loadtest:", err)
