@@ -17,6 +17,7 @@ var meanings = map[string]string{
 	"failed_share":         "errors over questions that came back",
 	"found_share":          "answers with a fact over all answers",
 	"lost_share":           "leads about whom nothing came, or an error, over leads that a vendor knows; not measured with a target",
+	"missing_share":        "fields that did not come with answers that had others, over fields that were asked for and a vendor knows; not measured with a target",
 	"wrong_answers":        "answers that are not what the vendors hold true; not measured with a target",
 	"unfinished":           "questions under way when the load ended, within their budget",
 	"vendor_calls":         "calls in the vendors' ledgers",
@@ -40,6 +41,7 @@ var meanings = map[string]string{
 	"wait.*.p50":           "seconds from the intended start to the answer, of one traffic; also p95, p99, max",
 	"failed_share.*":       "errors of one traffic",
 	"lost_share.*":         "lost leads of one traffic",
+	"missing_share.*":      "missing fields of one traffic",
 	"answered.*":           "answers of one traffic",
 	"quota_used.*":         "of one vendor",
 }
@@ -90,8 +92,10 @@ func (e Evidence) askFigures(f map[string]float64) {
 		}
 		notFound += t.Tally.Outcomes["not_found"]
 		examined.Known, examined.Lost = examined.Known+t.Examined.Known, examined.Lost+t.Examined.Lost
+		examined.Fields, examined.Missing = examined.Fields+t.Examined.Fields, examined.Missing+t.Examined.Missing
 		examined.Compared, examined.Wrong = examined.Compared+t.Examined.Compared, examined.Wrong+t.Examined.Wrong
 		setShare(f, "lost_share."+t.Name, 1, t.Examined.Lost, t.Examined.Known)
+		setShare(f, "missing_share."+t.Name, 1, t.Examined.Missing, t.Examined.Fields)
 		if t.Tally.Answered > 0 {
 			f["wait."+t.Name+".p50"], f["wait."+t.Name+".p95"] = t.Tally.P50, t.Tally.P95
 			f["wait."+t.Name+".p99"], f["wait."+t.Name+".max"] = t.Tally.P99, t.Tally.Max
@@ -104,6 +108,7 @@ func (e Evidence) askFigures(f map[string]float64) {
 	setShare(f, "failed_share", 1, failed, failed+answered)
 	setShare(f, "found_share", 1, found, answered)
 	setShare(f, "lost_share", 1, examined.Lost, examined.Known)
+	setShare(f, "missing_share", 1, examined.Missing, examined.Fields)
 	if examined.Compared > 0 {
 		f["wrong_answers"] = float64(examined.Wrong)
 	}

@@ -53,7 +53,7 @@ func madeUp() judge.Evidence {
 			Asked: 210, Answered: 200, Codes: map[string]int64{"OK": 200, "Unavailable": 5},
 			Tiers: map[string]int64{"memory": 60, "redis": 40, "vendor": 90}, Outcomes: map[string]int64{"complete": 190, "not_found": 10},
 			Latencies: drive.Latencies{P50: 0.1, P95: 0.3},
-		}, Examined: judge.Examined{Known: 195, Lost: 15, Compared: 190, Wrong: 2}}},
+		}, Examined: judge.Examined{Known: 195, Lost: 15, Fields: 760, Missing: 19, Compared: 190, Wrong: 2}}},
 		Ledgers: []judge.Ledger{{
 			Name:    "acme",
 			Summary: fakevendor.Summary{Calls: 105, RateLimited: 10, TooMany: 10, Duplicates: 1, ChargedMicros: 9_000_000, RefusedBy: map[string]int64{"rate": 8, "day": 2}},
@@ -67,7 +67,7 @@ func madeUp() judge.Evidence {
 func TestFiguresOfAMadeUpRun(t *testing.T) {
 	r := judge.Judge(&scenario.Scenario{}, madeUp())
 	for name, want := range map[string]float64{
-		"answered": 200, "answered_per_second": 10, "failed_share": 5.0 / 205, "found_share": 0.95, "lost_share": 15.0 / 195, "lost_share.sales": 15.0 / 195, "wrong_answers": 2, "unfinished": 5,
+		"answered": 200, "answered_per_second": 10, "failed_share": 5.0 / 205, "found_share": 0.95, "lost_share": 15.0 / 195, "lost_share.sales": 15.0 / 195, "missing_share": 0.025, "missing_share.sales": 0.025, "wrong_answers": 2, "unfinished": 5,
 		"quota_used": 90.0 / 150, "quota_used.acme": 90.0 / 150,
 		"refused_per_10k": 10_000.0 * 10 / 105, "duplicates": 1, "after_spent": 2,
 		"calls_per_lead": 105.0 / 89, "retry_depth": 2,
@@ -186,7 +186,7 @@ func TestNothingHasNoShare(t *testing.T) {
 	}
 	for _, figure := range []string{
 		"calls_per_lead", "refused_per_10k", "too_many_per_10k", "retry_depth", "retry_spread", "hit_ratio", "failed_share",
-		"failed_share.sales", "found_share", "lost_share", "wrong_answers", "wait.sales.p50", "wait.sales.max",
+		"failed_share.sales", "found_share", "lost_share", "missing_share", "wrong_answers", "wait.sales.p50", "wait.sales.max",
 	} {
 		r := judge.Judge(&scenario.Scenario{SLO: []string{figure + " <= 1000"}}, idle)
 		if r.Passed || r.Checks[0].Known {

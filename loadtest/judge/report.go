@@ -71,6 +71,10 @@ type Examined struct {
 	// and Lost those of them that nothing was told about.
 	Known int64 `json:"known"`
 	Lost  int64 `json:"lost"`
+	// Fields of the answers that had facts are those that were asked for and that
+	// a vendor knows, and Missing those of them that did not come.
+	Fields  int64 `json:"fields"`
+	Missing int64 `json:"missing"`
 	// Compared answers had facts, and Wrong ones of them a fact that is not true.
 	Compared int64 `json:"compared"`
 	Wrong    int64 `json:"wrong"`

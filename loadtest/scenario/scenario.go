@@ -3,6 +3,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -49,6 +50,9 @@ type Vendor struct {
 	// as the vendor holds them unless they are written here.
 	Provider map[string]any `yaml:"provider"`
 }
+
+// Definition is the name of the definition that reads the vendor.
+func (v Vendor) Definition() string { return cmp.Or(v.Fake.Dialect, v.Name) }
 
 // Traffic is one kind of caller.
 type Traffic struct {

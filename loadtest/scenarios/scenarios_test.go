@@ -11,8 +11,8 @@ import (
 )
 
 // TestEveryScenarioDemandsTheLeast looks for the bounds without which a service
-// that answers nobody, keeps questions, loses leads, says what is not true, pays
-// twice or runs into refusals would be called good.
+// that answers nobody, keeps questions, loses leads or parts of them, says what is
+// not true, pays twice or runs into refusals would be called good.
 func TestEveryScenarioDemandsTheLeast(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		text, err := scenarios.Files.ReadFile(name + ".yaml")
@@ -29,12 +29,15 @@ func TestEveryScenarioDemandsTheLeast(t *testing.T) {
 				bounded = append(bounded, bound.Figure)
 			}
 		}
-		for _, figure := range []string{"lost_share", "wrong_answers", "duplicates", "refused_per_10k"} {
+		for _, figure := range []string{"lost_share", "missing_share", "wrong_answers", "duplicates", "refused_per_10k"} {
 			if !slices.Contains(bounded, figure) {
 				t.Errorf("%s: no bound on %s", name, figure)
 			}
 		}
 		for _, traffic := range s.Traffic {
+			if len(traffic.Fields) < 2 {
+				t.Errorf("%s: %s does not ask for several fields", name, traffic.Name)
+			}
 			isWait := func(figure string) bool { return strings.HasPrefix(figure, "wait."+traffic.Name+".") }
 			if traffic.Rate > 0 && !slices.ContainsFunc(bounded, isWait) {
 				t.Errorf("%s: no bound on the waits of %s", name, traffic.Name)

@@ -34,7 +34,7 @@ const grace = time.Second
 type caller struct {
 	scenario.Traffic
 
-	oracle oracle // nil with a target
+	oracle *oracle // nil with a target
 
 	source   workload.Source
 	doors    []*door
@@ -84,15 +84,16 @@ func (d *door) driverFor() drive.Driver {
 }
 
 func (t *trial) startCallers() error {
+	truth, err := t.oracle()
+	if err != nil {
+		return err
+	}
 	for _, traffic := range t.Traffic {
 		source, err := workload.New(traffic.Name, traffic.Workload)
 		if err != nil {
 			return fmt.Errorf("%s: %w", traffic.Name, err)
 		}
-		c := &caller{Traffic: traffic, source: source, recorder: drive.NewRecorder()}
-		if t.vendors != nil {
-			c.oracle = t.vendors
-		}
+		c := &caller{Traffic: traffic, source: source, recorder: drive.NewRecorder(), oracle: truth}
 		if t.Target != nil {
 			service, err := targetFor(traffic.Via, t.Target)
 			if err != nil {
@@ -232,7 +233,7 @@ func (c *caller) examine(email string, answer drive.Answer) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	examine(c.oracle, email, c.Fields, answer, &c.examined)
+	c.oracle.examine(email, c.Fields, answer, &c.examined)
 }
 
 // driver of the nth exchange: replicas in turn, but for those that are away or

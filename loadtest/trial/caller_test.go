@@ -13,6 +13,7 @@ import (
 	"github.com/enrichd/enrichd/loadtest/workload"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 	"github.com/enrichd/enrichd/providers/fakevendor"
+	"github.com/enrichd/enrichd/providers/fakevendor/truth"
 )
 
 // service answers each question by a function.
@@ -27,12 +28,12 @@ func (s service) Ask(ctx context.Context, questions []drive.Question, answered f
 func (service) Close() error { return nil }
 
 // asked is what comes out when a service is asked for so long.
-func asked(t *testing.T, traffic scenario.Traffic, length time.Duration, o oracle, s service) map[string]float64 {
+func asked(t *testing.T, traffic scenario.Traffic, length time.Duration, o *oracle, s service) map[string]float64 {
 	t.Helper()
 	return outcome(t, traffic, length, o, s).Figures
 }
 
-func outcome(t *testing.T, traffic scenario.Traffic, length time.Duration, o oracle, s service) *judge.Report {
+func outcome(t *testing.T, traffic scenario.Traffic, length time.Duration, o *oracle, s service) *judge.Report {
 	t.Helper()
 	traffic.Name, traffic.Batch, traffic.Clump, traffic.Until = "clicks", 1, 1, length
 	if traffic.Workers == 0 {
@@ -170,36 +171,51 @@ func TestABacklogIsNoFailure(t *testing.T) {
 	})
 }
 
-// TestAnswersAreComparedWithTheTruth asks services that tell the truth, nothing,
-// everybody the same, and of an error.
+// TestAnswersAreComparedWithTheTruth asks services that tell the truth, a part of
+// it, nothing, everybody the same, and of an error. The first vendor knows no
+// titles; the second does.
 func TestAnswersAreComparedWithTheTruth(t *testing.T) {
-	vendors, err := fakevendor.New(fakevendor.Config{Seed: 1, Vendors: map[string]fakevendor.Vendor{"peopledatalabs": {}}})
+	vendors, err := fakevendor.New(fakevendor.Config{Seed: 1, Vendors: map[string]fakevendor.Vendor{
+		"first":  {Dialect: "peopledatalabs", Data: &fakevendor.Data{Knowledge: truth.Knowledge{Attributes: map[string]float64{"person.title": 1}}}},
+		"second": {Dialect: "hunter", Data: &fakevendor.Data{}},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := vendors.SetData("peopledatalabs", fakevendor.Data{}); err != nil {
+	o, err := newOracle(vendors, map[string]string{"first": "peopledatalabs", "second": "hunter"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	titled := func(email string) drive.Answer {
-		title, _ := vendors.Truth(email)["person.title"].(string)
-		return drive.Answer{Code: "OK", Tier: "vendor", Response: &enrichv1.EnrichResponse{Person: &enrichv1.Person{Title: &title}}}
+	about := func(email string) drive.Answer {
+		facts := vendors.Truth(email)
+		title, city := facts["person.title"].(string), facts["person.city"].(string)
+		return drive.Answer{Code: "OK", Tier: "vendor", Response: &enrichv1.EnrichResponse{Person: &enrichv1.Person{Title: &title, City: &city}}}
 	}
 	first := workload.Address("clicks", 0)
 	for name, test := range map[string]struct {
-		service     service
-		lost, wrong float64
+		service              service
+		lost, missing, wrong float64
 	}{
-		"true":        {func(_ context.Context, q drive.Question) drive.Answer { return titled(q.Email) }, 0, 0},
-		"the first's": {func(context.Context, drive.Question) drive.Answer { return titled(first) }, 0, 1},
+		"true": {func(_ context.Context, q drive.Question) drive.Answer { return about(q.Email) }, 0, 0, 0},
+		"what the first vendor knows": {func(_ context.Context, q drive.Question) drive.Answer {
+			answer := about(q.Email)
+			answer.Response.Person.Title = nil
+			return answer
+		}, 0, 0.5, 0},
+		"the first's": {func(context.Context, drive.Question) drive.Answer { return about(first) }, 0, 0, 1},
 		"nothing": {func(context.Context, drive.Question) drive.Answer {
 			return drive.Answer{Code: "OK", Outcome: "not_found", Response: &enrichv1.EnrichResponse{}}
-		}, 1, 0},
-		"an error": {func(context.Context, drive.Question) drive.Answer { return drive.Answer{Code: "Unavailable"} }, 1, 0},
+		}, 1, -1, 0},
+		"an error": {func(context.Context, drive.Question) drive.Answer { return drive.Answer{Code: "Unavailable"} }, 1, -1, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			f := asked(t, scenario.Traffic{Rate: 10, Fields: []string{"person.title"}}, 10*time.Second, vendors, test.service)
+			fields := []string{"person.title", "person.city", "person.email_status"}
+			f := asked(t, scenario.Traffic{Rate: 10, Fields: fields}, 10*time.Second, o, test.service)
 			if f["lost_share"] != test.lost || (f["wrong_answers"] > 50) != (test.wrong > 0) {
 				t.Errorf("%s: lost share %v, %v wrong answers", name, f["lost_share"], f["wrong_answers"])
+			}
+			if missing, known := f["missing_share"]; known != (test.missing >= 0) || known && missing != test.missing {
+				t.Errorf("%s: missing share %v (known: %t), want %v", name, missing, known, test.missing)
 			}
 			if test.lost > 0 {
 				if wrong, known := f["wrong_answers"]; known {
@@ -207,5 +223,39 @@ func TestAnswersAreComparedWithTheTruth(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOnlyWhatCanBeToldIsExpected has a vendor that knows nobody, and one whose
+// definition does not read all that it knows.
+func TestOnlyWhatCanBeToldIsExpected(t *testing.T) {
+	vendors, err := fakevendor.New(fakevendor.Config{Seed: 1, Vendors: map[string]fakevendor.Vendor{
+		"peopledatalabs": {Data: &fakevendor.Data{}},
+		"hunter":         {Data: &fakevendor.Data{Knowledge: truth.Knowledge{Miss: 1}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := newOracle(vendors, map[string]string{"peopledatalabs": "peopledatalabs", "hunter": "hunter"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		email, fields string
+		want          bool
+	}{
+		{"ada.north@blue-river.example", "person.title", true},
+		{"ada.north@blue-river.example", "person", true},
+		{"ada.north@blue-river.example", "person.time_zone", false},      // Hunter alone reads it
+		{"ada.north@blue-river.example", "company.founded_year", true},   // by a call of its own
+		{"ada.north@blue-river.example", "company.revenue_range", false}, // no call is made to get it
+		{"ada.north@gmail.com", "company.name", false},
+	} {
+		if got := len(o.expected(test.email, []string{test.fields})) > 0; got != test.want {
+			t.Errorf("%s of %s is expected: %t, want %t", test.fields, test.email, got, test.want)
+		}
+	}
+	if all := o.expected("ada.north@blue-river.example", nil); !all["person.title"] || !all["company.name"] || all["person.time_zone"] {
+		t.Errorf("without fields %v is expected", all)
 	}
 }

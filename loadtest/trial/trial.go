@@ -189,13 +189,21 @@ func (t *trial) providers() (list []any) {
 		if _, told := entry["limits"]; !told && vendor.Fake.Limits.Rules != nil {
 			entry = fleet.Merge(entry, fleet.Config{"limits": fleet.Limits(vendor.Fake.Limits.Rules)})
 		}
-		dialect := vendor.Name
-		if vendor.Fake.Dialect != "" {
-			dialect = vendor.Fake.Dialect
-		}
-		list = append(list, t.vendors.Provider(vendor.Name, dialect, entry))
+		list = append(list, t.vendors.Provider(vendor.Name, vendor.Definition(), entry))
 	}
 	return list
+}
+
+// oracle of the vendors that were started; nil with a target.
+func (t *trial) oracle() (*oracle, error) {
+	if t.vendors == nil {
+		return nil, nil
+	}
+	definitions := map[string]string{}
+	for _, vendor := range t.Vendors {
+		definitions[vendor.Name] = vendor.Definition()
+	}
+	return newOracle(t.vendors, definitions)
 }
 
 // longestAlignment is how long a run waits at most for a window to begin.

@@ -152,16 +152,23 @@ func TestDefinitionsReadTheTruth(t *testing.T) {
 				truth := a.fake.Truth(name)
 				reply, charged := a.lookup(t, subject, call.Operation, wanted)
 				before := a.fake.Summary(a.name)
+				known := a.fake.Known(a.name, name)
 				for _, fact := range reply.Facts {
 					if fact.State != enrich.StateValue {
 						continue
 					}
 					values[fact.Attribute]++
+					delete(known, string(fact.Attribute))
 					got, _ := json.Marshal(fact.Value)
 					want, _ := json.Marshal(truth[string(fact.Attribute)])
 					status, _ := truth["person.email_status"].(string)
 					if string(got) != string(want) && !slices.Contains(weaker[status], fact.Value.Text()) && !spelt[a.name+" "+string(fact.Attribute)] {
 						t.Errorf("%s: %s is %s, in truth %s", call.Operation, fact.Attribute, got, want)
+					}
+				}
+				for _, attribute := range wanted {
+					if known[string(attribute)] != nil && !fakevendor.Untold(a.name, string(attribute)) {
+						t.Errorf("%s: %s of %s is known, and did not come", call.Operation, attribute, name)
 					}
 				}
 				if len(reply.Drift) > 0 {

@@ -173,17 +173,29 @@ func (s *Server) Truth(subject string) map[string]any {
 
 // Knows tells whether a vendor knows the person of an address or the owner of
 // a domain, for tests that need a hit or a miss.
-func (s *Server) Knows(vendor, subject string) bool {
+func (s *Server) Knows(vendor, subject string) bool { return s.Known(vendor, subject) != nil }
+
+// Known returns what a vendor knows about the person of an address or the owner
+// of a domain, as Truth tells it; nil when it does not know them.
+func (s *Server) Known(vendor, subject string) map[string]any {
 	v, ok := s.vendors[vendor]
 	if !ok {
-		return false
+		return nil
 	}
 	knowledge := v.settings.Load().Data.Knowledge
+	var facts map[string]any
 	var found truth.Found
 	if truth.DomainOf(subject) == "" {
-		_, found = s.world.CompanyAt(v.dialect.name, knowledge, subject)
+		var company truth.Company
+		company, found = s.world.CompanyAt(v.dialect.name, knowledge, subject)
+		facts = company.Attributes()
 	} else {
-		_, found = s.world.PersonAt(v.dialect.name, knowledge, subject)
+		var person truth.Person
+		person, found = s.world.PersonAt(v.dialect.name, knowledge, subject)
+		facts = person.Attributes()
 	}
-	return found == truth.Thin || found == truth.Full
+	if found != truth.Thin && found != truth.Full {
+		return nil
+	}
+	return facts
 }

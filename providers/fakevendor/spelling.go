@@ -1,12 +1,34 @@
 package fakevendor
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/enrichd/enrichd/providers/fakevendor/truth"
 )
+
+// untold are attributes that a vendor may know and not tell, by its dialect: it
+// has no word for some values, or tells some only beside others.
+var untold = map[string][]string{
+	"apollo":         {"person.department", "person.email_status", "person.company_name", "person.company_domain", "company.employee_range"},
+	"clearbit":       {"person.department", "person.seniority", "company.employee_range"},
+	"dropcontact":    {"person.department", "person.seniority", "company.city"},
+	"fullcontact":    {"person.first_name", "person.last_name", "person.company_domain", "company.employee_range"},
+	"fullenrich":     {"person.department", "person.seniority"},
+	"hunter":         {"person.department", "person.seniority", "person.email_status"},
+	"leadmagic":      {"person.full_name", "person.first_name", "person.last_name", "person.title", "person.country", "person.company_name", "person.company_domain", "company.domain", "company.revenue_range"},
+	"lusha":          {"person.department", "person.seniority"},
+	"peopledatalabs": {"person.department", "person.seniority"},
+	"prospeo":        {"person.department", "person.seniority", "person.email_status", "person.company_name", "person.company_domain"},
+	"rocketreach":    {"company.employee_range"},
+	"zerobounce":     {"person.email_status"},
+}
+
+// Untold tells whether a vendor of a dialect may know an attribute of somebody,
+// be asked for it and not tell it.
+func Untold(dialect, attribute string) bool { return slices.Contains(untold[dialect], attribute) }
 
 // isoUTC is an ISO-8601 instant in UTC, milliseconds rounded up.
 func isoUTC(at time.Time) string {
