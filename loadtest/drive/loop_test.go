@@ -95,3 +95,42 @@ func TestRecorderTurnsSeconds(t *testing.T) {
 		t.Errorf("tally %+v", tally)
 	}
 }
+
+// TestWhoIsForgottenIsOvertaken has ten questions a second answered in their
+// order, but for one that is answered late and one that never is.
+func TestWhoIsForgottenIsOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder, began := drive.NewRecorder(), time.Now()
+		asked := func(n int) time.Time { return began.Add(time.Duration(n) * 100 * time.Millisecond) }
+		answer := func(n int) { recorder.Answer(drive.Answer{Code: "OK"}, asked(n), asked(n+10)) }
+		for n := range 100 {
+			if n != 20 && n != 50 {
+				answer(n)
+			}
+		}
+		if got := recorder.Tally().Overtaken; got != 0 {
+			t.Errorf("somebody was overtaken by %d, and nobody has come late yet", got)
+		}
+		answer(50)
+		if got := recorder.Tally().Overtaken; got != 30 {
+			t.Errorf("the late one was overtaken by %d, want those from the 70th on", got)
+		}
+		recorder.Leave(asked(20), asked(100))
+		if got := recorder.Tally().Overtaken; got != 60 {
+			t.Errorf("the forgotten one was overtaken by %d, want those from the 40th on", got)
+		}
+	})
+}
+
+// TestWhoComeTogetherHaveNoOrder answers a clump the wrong way round.
+func TestWhoComeTogetherHaveNoOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder, began := drive.NewRecorder(), time.Now()
+		for n := range 500 {
+			recorder.Answer(drive.Answer{Code: "OK"}, began.Add(time.Duration(1200-n)*time.Millisecond), began.Add(time.Minute))
+		}
+		if got := recorder.Tally().Overtaken; got != 0 {
+			t.Errorf("%d overtook another one", got)
+		}
+	})
+}

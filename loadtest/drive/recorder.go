@@ -42,6 +42,9 @@ type Tally struct {
 	// and LongestDelay by how much at most, in seconds.
 	Delayed      int64   `json:"delayed"`
 	LongestDelay float64 `json:"longest_delay"`
+	// Overtaken is how many younger questions were answered before one that had
+	// to wait, at most. Younger is what was asked a second later or more.
+	Overtaken int64 `json:"overtaken"`
 	Latencies
 }
 
@@ -61,18 +64,20 @@ type Recorder struct {
 	tally   Tally
 	all     *hdrhistogram.Histogram // microseconds
 	second  *hdrhistogram.Histogram
+	queue   queue
 	current Point
 }
 
 // longestLatency is the most that is told apart, in microseconds.
 const longestLatency = int64(time.Hour / time.Microsecond)
 
-// NewRecorder returns an empty one.
+// NewRecorder returns an empty one, of questions from now on.
 func NewRecorder() *Recorder {
 	return &Recorder{
 		tally:  Tally{Codes: map[string]int64{}, Tiers: map[string]int64{}, Outcomes: map[string]int64{}},
 		all:    hdrhistogram.New(1, longestLatency, 3),
 		second: hdrhistogram.New(1, longestLatency, 3),
+		queue:  queue{began: time.Now()},
 	}
 }
 
@@ -108,6 +113,7 @@ func (r *Recorder) Answer(answer Answer, intended, now time.Time) {
 	if answer.Tier != "" {
 		r.tally.Tiers[answer.Tier]++
 	}
+	r.queue.answer(intended)
 	latency := microseconds(now.Sub(intended))
 	_ = r.all.RecordValue(latency)
 	_ = r.second.RecordValue(latency)
@@ -118,6 +124,7 @@ func (r *Recorder) Answer(answer Answer, intended, now time.Time) {
 func (r *Recorder) Leave(intended, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.queue.leave(intended)
 	_ = r.all.RecordValue(microseconds(now.Sub(intended)))
 }
 
@@ -143,6 +150,7 @@ func (r *Recorder) Tally() Tally {
 	defer r.mu.Unlock()
 	tally := r.tally
 	tally.Codes, tally.Tiers, tally.Outcomes = maps.Clone(tally.Codes), maps.Clone(tally.Tiers), maps.Clone(tally.Outcomes)
+	tally.Overtaken = r.queue.most
 	tally.Latencies = Latencies{
 		P50: quantile(r.all, 50), P95: quantile(r.all, 95), P99: quantile(r.all, 99), P999: quantile(r.all, 99.9),
 		Max: float64(r.all.Max()) / 1e6, Mean: r.all.Mean() / 1e6,

@@ -39,6 +39,7 @@ var meanings = map[string]string{
 	"growth.*":             "the last quarter over the second, of the replica that grew most: medians of memory (resident) and threads, tenth percentiles of goroutines and fds (open files), which come and go with traffic",
 	"cpu_seconds_per_1k":   "processor time of all replicas for 1,000 answers",
 	"wait.*.p50":           "seconds from the intended start to the answer, of one traffic; also p95, p99, max",
+	"overtaken.*":          "how many questions of one traffic were answered, at most, before one that had been asked a second earlier or more, or that never was answered",
 	"failed_share.*":       "errors of one traffic",
 	"lost_share.*":         "lost leads of one traffic",
 	"missing_share.*":      "missing fields of one traffic",
@@ -99,6 +100,7 @@ func (e Evidence) askFigures(f map[string]float64) {
 		if t.Tally.Answered > 0 {
 			f["wait."+t.Name+".p50"], f["wait."+t.Name+".p95"] = t.Tally.P50, t.Tally.P95
 			f["wait."+t.Name+".p99"], f["wait."+t.Name+".max"] = t.Tally.P99, t.Tally.Max
+			f["overtaken."+t.Name] = float64(t.Tally.Overtaken)
 		}
 		f["answered."+t.Name] = float64(t.Tally.Answered)
 		setShare(f, "failed_share."+t.Name, 1, t.Tally.Failed(), t.Tally.Failed()+t.Tally.Answered)

@@ -42,6 +42,12 @@ func TestEveryScenarioDemandsTheLeast(t *testing.T) {
 			if traffic.Rate > 0 && !slices.ContainsFunc(bounded, isWait) {
 				t.Errorf("%s: no bound on the waits of %s", name, traffic.Name)
 			}
+			isLongest := func(figure string) bool {
+				return figure == "overtaken."+traffic.Name || figure == "wait."+traffic.Name+".max"
+			}
+			if traffic.Rate == 0 && !slices.ContainsFunc(bounded, isLongest) {
+				t.Errorf("%s: no bound on %s by which a question that hangs is told from one that waits", name, traffic.Name)
+			}
 			if !slices.Contains(bounded, "failed_share") && !slices.Contains(bounded, "failed_share."+traffic.Name) {
 				t.Errorf("%s: no bound on failures, at least not on those of %s", name, traffic.Name)
 			}
