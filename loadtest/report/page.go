@@ -82,6 +82,7 @@ func tiles(r *judge.Report) (tiles []tile) {
 		{"hit_ratio", "answered from the caches", ""},
 		{"failed_share", "failed", ""},
 		{"lost_share", "of the leads lost", ""},
+		{"missing_share", "of the fields missing", ""},
 		{"wrong_answers", "wrong answers", ""},
 		{"saved_share", "of the cost saved by the caches", ""},
 	} {
