@@ -12,6 +12,7 @@ type waiter struct {
 	next     *waiter // in the flow
 	prev     *waiter
 	began    time.Time
+	since    time.Time // that it keeps its place by
 	deadline time.Time // zero: none
 	place    int       // in the queue's deadlines, -1: in none
 	done     chan struct{}
@@ -26,8 +27,9 @@ func newQueue(c *class, l *lane) *queue {
 }
 
 // queue holds the waiters of one class in one lane: accounts by the time their
-// turn comes, and per account who came first. Joining, leaving and taking the
-// first cost O(log n).
+// turn comes, and per account who began first. Joining, leaving and taking the
+// first cost O(log n). Who began earlier than the last in the line walks to its
+// place, mostly from where another did.
 type queue struct {
 	class     *class
 	lane      *lane
@@ -46,6 +48,9 @@ type flow struct {
 	began       time.Time
 	place       int // in queue.turns
 	first, last *waiter
+	// returned came back last of those who are in the line: who comes back after
+	// it mostly stands behind it.
+	returned *waiter
 }
 
 func (q *queue) join(w *waiter, name string, weight int) {
@@ -57,13 +62,7 @@ func (q *queue) join(w *waiter, name string, weight int) {
 		q.flows[name] = f
 		heap.Push((*turns)(q), f)
 	}
-	w.flow, w.prev = f, f.last
-	if f.last == nil {
-		f.first = w
-	} else {
-		f.last.next = w
-	}
-	f.last = w
+	f.line(w)
 	f.account.waiting++
 	q.waiting++
 	q.lane.waiting++
@@ -73,9 +72,36 @@ func (q *queue) join(w *waiter, name string, weight int) {
 	}
 }
 
+// line puts w behind those who have waited for as long.
+func (f *flow) line(w *waiter) {
+	w.flow, w.prev = f, f.last
+	if f.last != nil && w.since.Before(f.last.since) {
+		if w.next = f.first; f.returned != nil && !w.since.Before(f.returned.since) {
+			w.next = f.returned
+		}
+		for !w.since.Before(w.next.since) {
+			w.next = w.next.next
+		}
+		w.prev, f.returned = w.next.prev, w
+	}
+	if w.prev == nil {
+		f.first = w
+	} else {
+		w.prev.next = w
+	}
+	if w.next == nil {
+		f.last = w
+	} else {
+		w.next.prev = w
+	}
+}
+
 // leave takes w out of the queue, wherever it stands.
 func (q *queue) leave(w *waiter) {
 	f := w.flow
+	if f.returned == w {
+		f.returned = w.prev
+	}
 	if w.prev == nil {
 		f.first = w.next
 	} else {

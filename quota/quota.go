@@ -35,6 +35,9 @@ type Ask struct {
 	// Price is the most that the call may charge. It is reserved against the
 	// caps on money until the permit is settled or returned.
 	Price enrich.Micros
+	// Since is when the caller began, with an earlier try: of one account and lane
+	// who began first is served first. Zero: now.
+	Since time.Time
 }
 
 // Refusal is why a call may not begin, and when it may.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -80,6 +82,46 @@ func TestAccountsAreServedInTurnByWeight(t *testing.T) {
 			if got := counts[account]; got < want-2 || got > want+2 {
 				t.Errorf("%s got %d of the first 60 calls, want %d", account, got, want)
 			}
+		}
+	})
+}
+
+// TestWhoComesBackKeepsItsPlace: of one account who began first is served first, in
+// whatever order they come, as after a refusal or from another provider. Some leave.
+func TestWhoComesBackKeepsItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeeper(t, quota.Config{}, tenPerSecond)
+		for range 10 {
+			mustAcquire(t, k, acme(enrich.Bulk, "busy"))
+		}
+		began := time.Now()
+		const callers = 200
+		var mu sync.Mutex
+		var order []int
+		var all sync.WaitGroup
+		for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(callers) {
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			all.Go(func() {
+				ask := acme(enrich.Bulk, "busy")
+				ask.Since = began.Add(time.Duration(i-callers/2) * time.Millisecond)
+				permit, err := k.Acquire(ctx, ask)
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, i)
+				permit.Settle(enrich.KnownCharge(0), nil)
+			})
+			synctest.Wait()
+			if i%10 == 3 {
+				leave()
+			}
+		}
+		all.Wait()
+		if len(order) != callers*9/10 || !slices.IsSorted(order) {
+			t.Errorf("%d callers were served in the order %v", len(order), order)
 		}
 	})
 }

@@ -107,7 +107,10 @@ func (s *scheduler) acquire(ctx context.Context, ask Ask) (spent, time.Duration,
 		s.mu.Unlock()
 		return spent{}, 0, refusal
 	}
-	w := &waiter{began: now, deadline: deadline, done: make(chan struct{})}
+	w := &waiter{began: now, since: ask.Since, deadline: deadline, done: make(chan struct{})}
+	if w.since.IsZero() {
+		w.since = now
+	}
 	s.join(c, place, ask, w)
 	s.dispatch(now)
 	s.mu.Unlock()

@@ -17,6 +17,7 @@ type walk struct {
 	*strategy
 	ctx       context.Context
 	ask       enrich.Ask
+	began     time.Time
 	deadline  time.Time      // of the last call
 	missing   set            // no fact that counts was found yet
 	silent    set            // answered without a word about it, as masked values are
@@ -62,8 +63,8 @@ const timeToAnswer = 20 * time.Millisecond
 
 func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
 	table := r.current.Load()
-	w := &walk{Router: r, table: table, strategy: table.planOf(ask.Account), ctx: ctx, ask: ask}
 	now := time.Now()
+	w := &walk{Router: r, table: table, strategy: table.planOf(ask.Account), ctx: ctx, ask: ask, began: now}
 	deadline, _ := ctx.Deadline()
 	w.deadline = deadline.Add(-min(timeToAnswer, deadline.Sub(now)/10))
 	calls := w.strategy.calls[ask.Subject.Kind()]
@@ -186,6 +187,7 @@ func (w *walk) quotaAsk(p *progress) quota.Ask {
 		Account:   w.ask.Account.Name,
 		Weight:    w.ask.Account.Weight,
 		Lane:      w.ask.Lane,
+		Since:     w.began,
 	}
 	switch step := p.job.step; {
 	case step == nil:
