@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"modernc.org/sqlite"
+
+	"github.com/enrichd/enrichd/heldfile"
 )
 
 // readers is how many connections read the SQLite file beside its one writer.
@@ -43,9 +45,11 @@ func openSQLite(ctx context.Context, config Config) (*Store, error) {
 	if onNetwork(folder) {
 		return nil, ErrNetworkDisk
 	}
-	lock, err := lockFile(config.Path + ".lock")
-	if err != nil {
-		return nil, err
+	lock, err := heldfile.Open(config.Path + ".lock")
+	if errors.Is(err, heldfile.ErrHeld) {
+		return nil, ErrInUse
+	} else if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	if err := makePrivate(config.Path); err != nil {
 		return nil, errors.Join(err, lock.Close())

@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/enrichd/enrichd/heldfile"
 )
 
 // journal keeps the state file. A counter may run ahead of the file only by what
@@ -27,7 +30,7 @@ type journal struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	unlock  func()
+	lock    *os.File      // held beside the file; nil: not held
 	failed  atomic.Uint64 // writings that failed
 
 	mu      sync.Mutex
@@ -41,22 +44,23 @@ const restWrites = 10 * time.Millisecond
 // openJournal locks and reads the file. What it says is in the document; if the
 // file is damaged, the error is errDamaged and the journal is good all the same.
 func openJournal(path string, log *slog.Logger) (*journal, document, error) {
-	unlock, err := lockFile(path + ".lock")
-	if cannotWrite(err) {
-		unlock, err = func() {}, nil // what the file says still counts; the first writing tells of it
-	}
-	if err != nil {
+	lock, err := heldfile.Open(path + ".lock")
+	switch {
+	case errors.Is(err, heldfile.ErrHeld):
+		return nil, document{}, fmt.Errorf("%s: another process uses the state file", path)
+	case errors.Is(err, heldfile.ErrNoLocks): // that each process has a file of its own is left to the operator
+	case cannotWrite(err): // what the file says still counts; the first writing tells of it
+	case err != nil:
 		return nil, document{}, err
 	}
-	j := &journal{path: path, log: log, unlock: unlock, wanted: make(chan struct{}, 1), next: make(chan struct{})}
+	j := &journal{path: path, log: log, lock: lock, wanted: make(chan struct{}, 1), next: make(chan struct{})}
 	j.ctx, j.cancel = context.WithCancel(context.Background())
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return j, document{Clean: true}, nil
 	case err != nil:
-		unlock()
-		return nil, document{}, err
+		return nil, document{}, errors.Join(err, j.lock.Close())
 	}
 	d, err := decode(text)
 	return j, d, err
@@ -150,7 +154,7 @@ func (j *journal) close() {
 	j.cancel()
 	j.running.Wait()
 	j.write(true)
-	j.unlock()
+	_ = j.lock.Close()
 }
 
 // replaceFile writes a file so that after a crash it is either the old or the

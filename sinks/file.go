@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/enrichd/enrichd/heldfile"
 )
 
 // FileConfig is a file of one JSON object a line.
@@ -37,7 +39,7 @@ var errInUse = errors.New("the file is written already: each process and each si
 // File appends messages to a file. What it has accepted lies on the disk.
 type File struct {
 	config FileConfig
-	// lock lies beside the file and is locked until Close, so that nobody else
+	// lock lies beside the file and is held until Close, so that nobody else
 	// begins the file anew while it is put aside.
 	lock *os.File
 
@@ -66,7 +68,7 @@ func NewFile(config FileConfig) (*File, error) {
 	f := &File{config: config, seen: map[string]bool{}, ring: make([]string, remembered)}
 	err := os.MkdirAll(filepath.Dir(config.Path), 0o700)
 	if err == nil {
-		f.lock, err = openLocked(config.Path + ".lock")
+		f.lock, err = openHeld(config.Path + ".lock")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sinks: %s: %w", config.Name, err)
@@ -77,22 +79,19 @@ func NewFile(config FileConfig) (*File, error) {
 	return f, nil
 }
 
-// openLocked opens a file, or makes it, for this process alone.
-func openLocked(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
+// openHeld opens a file, or makes it, for this sink alone.
+func openHeld(path string) (*os.File, error) {
+	file, err := heldfile.Open(path)
+	if errors.Is(err, heldfile.ErrHeld) {
+		return nil, errInUse
 	}
-	if err := lock(file); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
+	return file, err
 }
 
-// open opens the file, which is locked as well: others may know it by another
+// open opens the file, which is held as well: others may know it by another
 // path.
 func (f *File) open() error {
-	file, err := openLocked(f.config.Path)
+	file, err := openHeld(f.config.Path)
 	if err != nil {
 		return err
 	}

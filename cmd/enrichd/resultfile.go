@@ -60,7 +60,7 @@ func openResults(path string, stdout io.Writer, header []string) (*resultFile, e
 		return nil, err
 	}
 	results.path = path
-	if results.unlock, err = lockResults(path); err != nil {
+	if results.unlock, err = holdResults(path); err != nil {
 		return nil, err
 	}
 	if err := results.open(); err != nil {

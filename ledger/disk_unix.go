@@ -3,8 +3,6 @@
 package ledger
 
 import (
-	"fmt"
-	"os"
 	"slices"
 	"syscall"
 )
@@ -17,18 +15,4 @@ var networkFileSystems = []uint32{0x6969, 0x517B, 0xFF534D42, 0xFE534D42, 0x5346
 func onNetwork(folder string) bool {
 	var stat syscall.Statfs_t
 	return syscall.Statfs(folder, &stat) == nil && slices.Contains(networkFileSystems, uint32(stat.Type))
-}
-
-// lockFile makes this process the only one that has the file open so. The lock
-// ends with the process, however it ends.
-func lockFile(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		file.Close()
-		return nil, ErrInUse
-	}
-	return file, nil
 }
