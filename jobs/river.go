@@ -183,58 +183,52 @@ func (q *queue) Submit(ctx context.Context, tx *sql.Tx, jobs ...Job) error {
 	return nil
 }
 
-// bound bounds what is asked of PostgreSQL for an operator. What the engine asks
-// on its own it bounds itself.
-func (q *queue) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if q.store.IsSQLite() {
-		return ctx, func() {}
+// ask asks the engine for an operator, within a time where a PostgreSQL may hang.
+// What the engine asks on its own it bounds itself.
+func (q *queue) ask(ctx context.Context, question func(context.Context) error) error {
+	if !q.store.IsSQLite() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, operateWithin)
+		defer cancel()
 	}
-	return context.WithTimeout(ctx, operateWithin)
-}
-
-// Pause stops a lane.
-func (q *queue) Pause(ctx context.Context, lane enrich.Lane) error {
-	ctx, cancel := q.bound(ctx)
-	defer cancel()
-	return unknown(q.client.QueuePause(ctx, string(lane), nil))
-}
-
-// Resume lets a lane go on.
-func (q *queue) Resume(ctx context.Context, lane enrich.Lane) error {
-	ctx, cancel := q.bound(ctx)
-	defer cancel()
-	return unknown(q.client.QueueResume(ctx, string(lane), nil))
-}
-
-// Retry makes a job run now.
-func (q *queue) Retry(ctx context.Context, id int64) error {
-	ctx, cancel := q.bound(ctx)
-	defer cancel()
-	_, err := q.client.JobRetry(ctx, id)
-	return unknown(err)
-}
-
-// Cancel ends a job.
-func (q *queue) Cancel(ctx context.Context, id int64) error {
-	ctx, cancel := q.bound(ctx)
-	defer cancel()
-	_, err := q.client.JobCancel(ctx, id)
-	return unknown(err)
-}
-
-// Forget deletes a job.
-func (q *queue) Forget(ctx context.Context, id int64) error {
-	ctx, cancel := q.bound(ctx)
-	defer cancel()
-	_, err := q.client.JobDelete(ctx, id)
-	return unknown(err)
-}
-
-func unknown(err error) error {
+	err := question(ctx)
 	if errors.Is(err, rivertype.ErrNotFound) {
 		return ledger.ErrUnknown
 	}
 	return err
+}
+
+// Pause stops a lane.
+func (q *queue) Pause(ctx context.Context, lane enrich.Lane) error {
+	return q.ask(ctx, func(ctx context.Context) error { return q.client.QueuePause(ctx, string(lane), nil) })
+}
+
+// Resume lets a lane go on.
+func (q *queue) Resume(ctx context.Context, lane enrich.Lane) error {
+	return q.ask(ctx, func(ctx context.Context) error { return q.client.QueueResume(ctx, string(lane), nil) })
+}
+
+// Retry makes a job run now.
+func (q *queue) Retry(ctx context.Context, id int64) error {
+	return q.askOf(ctx, q.client.JobRetry, id)
+}
+
+// Cancel ends a job.
+func (q *queue) Cancel(ctx context.Context, id int64) error {
+	return q.askOf(ctx, q.client.JobCancel, id)
+}
+
+// Forget deletes a job.
+func (q *queue) Forget(ctx context.Context, id int64) error {
+	return q.askOf(ctx, q.client.JobDelete, id)
+}
+
+// askOf asks for something to be done with a job.
+func (q *queue) askOf(ctx context.Context, do func(context.Context, int64) (*rivertype.JobRow, error), id int64) error {
+	return q.ask(ctx, func(ctx context.Context) error {
+		_, err := do(ctx, id)
+		return err
+	})
 }
 
 // List lists jobs.
@@ -247,9 +241,11 @@ func (q *queue) List(ctx context.Context, most int, states ...string) ([]Entry, 
 		}
 		params = params.States(wanted...)
 	}
-	ctx, cancel := q.bound(ctx)
-	defer cancel()
-	found, err := q.client.JobList(ctx, params)
+	var found *river.JobListResult
+	err := q.ask(ctx, func(ctx context.Context) (err error) {
+		found, err = q.client.JobList(ctx, params)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("jobs: list: %w", err)
 	}
@@ -270,9 +266,11 @@ func (q *queue) Stats(ctx context.Context) (map[enrich.Lane]map[string]int, erro
 	for i, lane := range Lanes {
 		names[i] = string(lane)
 	}
-	ctx, cancel := q.bound(ctx)
-	defer cancel()
-	counts, err := q.client.Driver().GetExecutor().JobCountByQueueAndState(ctx, &riverdriver.JobCountByQueueAndStateParams{QueueNames: names})
+	var counts []*riverdriver.JobCountByQueueAndStateResult
+	err := q.ask(ctx, func(ctx context.Context) (err error) {
+		counts, err = q.client.Driver().GetExecutor().JobCountByQueueAndState(ctx, &riverdriver.JobCountByQueueAndStateParams{QueueNames: names})
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("jobs: stats: %w", err)
 	}
