@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/ledger"
 )
 
@@ -44,7 +43,11 @@ func (e *Engine) every(ctx context.Context, interval time.Duration, work func(co
 // feed puts leads into the queue that wait in the ledger: those of the bulk lane
 // and those of accounts that were paused.
 func (e *Engine) feed(ctx context.Context) error {
-	for _, lane := range enrich.Lanes {
+	lanes, err := e.Store.Unqueued(ctx)
+	if err != nil {
+		return err
+	}
+	for _, lane := range lanes {
 		for more := true; more && ctx.Err() == nil; {
 			room, err := e.Store.Room(ctx, lane, queued)
 			if err != nil {

@@ -22,10 +22,11 @@ import (
 
 // The settings of the engine that nobody needs to change.
 const (
-	fetchCooldown   = 20 * time.Millisecond // each fetch of a lane is a write
-	fetchInterval   = 100 * time.Millisecond
-	maxFailures     = 8               // of our own, such as a database that is away; a lead's tries are counted in the ledger
-	keepCompleted   = 5 * time.Minute // nobody asks for them, and others are found faster without
+	fetchCooldown   = 20 * time.Millisecond  // each fetch of a lane is a write
+	lookInterval    = 100 * time.Millisecond // at the lanes
+	fetchInterval   = 2 * time.Second        // where a look failed
+	maxFailures     = 8                      // of our own, such as a database that is away; a lead's tries are counted in the ledger
+	keepCompleted   = 5 * time.Minute        // nobody asks for them, and others are found faster without
 	keepCancelled   = 7 * 24 * time.Hour
 	keepDiscarded   = -1 // the reconciler looks at them
 	softStop        = 20 * time.Second
@@ -49,6 +50,7 @@ var liveStates = []rivertype.JobState{rivertype.JobStateAvailable, rivertype.Job
 type queue struct {
 	client *river.Client[*sql.Tx]
 	store  *ledger.Store
+	watch  *watch
 }
 
 // target is the arguments of a job: they are no place for people.
@@ -104,6 +106,8 @@ func newQueue(ctx context.Context, store *ledger.Store, config Config, handlers 
 	if store.IsSQLite() {
 		driver = riversqlite.New(store.Pool())
 	}
+	watch := newWatch(store)
+	driver = watched{driver, watch}
 	if err := store.TakeName(ctx); err != nil {
 		return nil, err
 	}
@@ -140,13 +144,12 @@ func newQueue(ctx context.Context, store *ledger.Store, config Config, handlers 
 		DiscardedJobRetentionPeriod: keepDiscarded,
 		SoftStopTimeout:             softStop,
 		RetryPolicy:                 backoff{},
-		PollOnly:                    true,
 		Logger:                      log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("jobs: queue: %w", err)
 	}
-	return &queue{client: client, store: store}, nil
+	return &queue{client: client, store: store, watch: watch}, nil
 }
 
 // Start takes up what this process left behind, then works.
@@ -200,12 +203,20 @@ func (q *queue) ask(ctx context.Context, question func(context.Context) error) e
 
 // Pause stops a lane.
 func (q *queue) Pause(ctx context.Context, lane enrich.Lane) error {
-	return q.ask(ctx, func(ctx context.Context) error { return q.client.QueuePause(ctx, string(lane), nil) })
+	err := q.ask(ctx, func(ctx context.Context) error { return q.client.QueuePause(ctx, string(lane), nil) })
+	if err == nil {
+		q.watch.turn("pause", lane)
+	}
+	return err
 }
 
 // Resume lets a lane go on.
 func (q *queue) Resume(ctx context.Context, lane enrich.Lane) error {
-	return q.ask(ctx, func(ctx context.Context) error { return q.client.QueueResume(ctx, string(lane), nil) })
+	err := q.ask(ctx, func(ctx context.Context) error { return q.client.QueueResume(ctx, string(lane), nil) })
+	if err == nil {
+		q.watch.turn("resume", lane)
+	}
+	return err
 }
 
 // Retry makes a job run now.

@@ -6,9 +6,39 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/enrichd/enrichd/enrich"
 )
+
+// Unqueued lists the lanes with leads that wait to be fed to the queue.
+func (s *Store) Unqueued(ctx context.Context) (lanes []enrich.Lane, err error) {
+	ctx, cancel := s.bound(ctx, s.within)
+	defer cancel()
+	waits := make([]bool, len(enrich.Lanes))
+	into := make([]any, len(enrich.Lanes))
+	for i := range waits {
+		into[i] = &waits[i]
+	}
+	if err := s.reader.QueryRowContext(ctx, unqueued).Scan(into...); err != nil {
+		return nil, fmt.Errorf("ledger: unqueued: %w", err)
+	}
+	for i, lane := range enrich.Lanes {
+		if waits[i] {
+			lanes = append(lanes, lane)
+		}
+	}
+	return lanes, nil
+}
+
+// unqueued asks about all lanes at once, because it is asked all the time.
+var unqueued = func() string {
+	each := make([]string, len(enrich.Lanes))
+	for i, lane := range enrich.Lanes {
+		each[i] = `EXISTS (SELECT 1 FROM leads WHERE lane = '` + string(lane) + `' AND state = 'none' AND queued = 0)`
+	}
+	return "SELECT " + strings.Join(each, ", ")
+}()
 
 // Room tells how many more leads of a lane may be fed to the queue, so that most
 // of them are there at once; 0 when none wait to be.

@@ -167,6 +167,10 @@ func (s *Store) IsSQLite() bool { return s.sqlite }
 // that whoever uses it inside of Write waits for ever.
 func (s *Store) Pool() *sql.DB { return s.writer }
 
+// Readers is for the queue's engine only: with SQLite whoever looks there does not
+// wait for the one who writes.
+func (s *Store) Readers() *sql.DB { return s.reader }
+
 // Writing is Write or MakeWay of a Store.
 type Writing func(context.Context, func(context.Context, *sql.Tx) error) error
 
