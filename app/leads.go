@@ -52,7 +52,7 @@ func (p *parts) buildStore(ctx context.Context, config config.Config) (err error
 		return fmt.Errorf("store: %w", err)
 	}
 	p.closeWith(p.leads.store.Close)
-	p.recall = ledger.Keeper{Caches: p.records, Store: p.leads.store, Passes: p.records.Passes, Log: tellOnce(p.log)}
+	p.recall = ledger.Keeper{Caches: p.records, Store: p.leads.store, Passes: p.records.Passes, Suppressions: p.eraser.Suppressions, Log: tellOnce(p.log)}
 	return nil
 }
 

@@ -24,6 +24,9 @@ type Keeper struct {
 	Store  *Store
 	// Passes tells which kept facts may still be told; nil: all.
 	Passes func(enrich.Fact) bool
+	// Suppressions are asked again when an answer is written down, which may be
+	// long after it came: an erasure in between would miss it. Nil: nobody.
+	Suppressions enrich.Suppressions
 	// Log is told what could not be kept.
 	Log *slog.Logger
 }
@@ -74,7 +77,8 @@ func (k Keeper) RecallAll(ctx context.Context, keys []email.Key) []enrich.Recall
 // that hangs is not waited for, so that the answer is in time.
 func (k Keeper) Remember(ctx context.Context, key email.Key, record enrich.Record, until time.Time) {
 	keep := func() {
-		if err := k.Store.KeepAnswer(context.WithoutCancel(ctx), k.Store.SubjectKey(key), record, until); err != nil {
+		answer := answered{k.Store.SubjectKey(key), record, until, func() bool { return k.objected(key) }}
+		if err := k.Store.keepAnswer(context.WithoutCancel(ctx), answer); err != nil {
 			k.Log.ErrorContext(ctx, "an answer cannot be kept", "error", err)
 		}
 	}
@@ -84,6 +88,15 @@ func (k Keeper) Remember(ctx context.Context, key email.Key, record enrich.Recor
 		k.Store.notLongerThan(keepWithin, keep)
 	}
 	k.Caches.Remember(ctx, key, record, until)
+}
+
+// objected tells whether nothing may be kept about a subject, or nobody can tell.
+func (k Keeper) objected(key email.Key) bool {
+	if k.Suppressions == nil {
+		return false
+	}
+	objected, err := k.Suppressions.Suppressed(key)
+	return objected || err != nil
 }
 
 // notLongerThan waits so long for what goes on all the same, which Close waits for.
@@ -117,14 +130,19 @@ func (k Keeper) Forget(ctx context.Context, key email.Key) error {
 
 // answered is an answer that is to be kept.
 type answered struct {
-	subject string
-	record  enrich.Record
-	until   time.Time
+	subject  string
+	record   enrich.Record
+	until    time.Time
+	objected func() bool // asked while the rows are held, for which an erasure waits; nil: false
 }
 
 // KeepAnswer joins a record with what is kept about a subject.
 func (s *Store) KeepAnswer(ctx context.Context, subject string, fresh enrich.Record, until time.Time) error {
-	if _, err := s.answers.Ask(ctx, answered{subject, fresh, until}); err != nil {
+	return s.keepAnswer(ctx, answered{subject: subject, record: fresh, until: until})
+}
+
+func (s *Store) keepAnswer(ctx context.Context, answer answered) error {
+	if _, err := s.answers.Ask(ctx, answer); err != nil {
 		return fmt.Errorf("ledger: keep answer: %w", err)
 	}
 	return nil
@@ -152,11 +170,20 @@ func (s *Store) keepAnswers(ctx context.Context, all []answered) ([]struct{}, er
 		}
 		var cells []any
 		for _, subject := range subjects {
+			if ask := fresh[subject].objected; ask != nil && ask() {
+				if _, err := tx.ExecContext(ctx, `DELETE FROM answers WHERE subject = $1`, subject); err != nil {
+					return err
+				}
+				continue
+			}
 			text, err := textOf(kept[subject].Join(fresh[subject].record))
 			if err != nil {
 				return err
 			}
 			cells = append(cells, subject, text, millis(fresh[subject].until))
+		}
+		if len(cells) == 0 {
+			return nil
 		}
 		operand, args := s.operand(3, cells)
 		_, err = tx.ExecContext(ctx, `INSERT INTO answers (subject, record, keep_until) `+operand+` ON CONFLICT (subject) DO UPDATE SET
@@ -167,8 +194,8 @@ func (s *Store) keepAnswers(ctx context.Context, all []answered) ([]struct{}, er
 }
 
 // holdAnswers makes and locks the rows of subjects, so that of two processes that
-// keep the first answers about one the second joins those of the first. SQLite
-// has one writer.
+// keep the first answers about one the second joins those of the first, and an
+// erasure waits for what is about to be kept. SQLite has one writer.
 func (s *Store) holdAnswers(ctx context.Context, tx *sql.Tx, subjects []string) error {
 	if s.sqlite {
 		return nil

@@ -23,6 +23,9 @@ func (s *Store) EraseSubject(ctx context.Context, subject string) (leads int64, 
 				return err
 			}
 		}
+		if err := s.holdAnswers(ctx, tx, []string{subject}); err != nil {
+			return err
+		}
 		for _, statement := range []struct {
 			text string
 			args []any
