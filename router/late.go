@@ -216,8 +216,8 @@ func (w *walk) linkToNews() (ctx context.Context, release func()) {
 // The age of its wait in the other lane is no claim to be served before those who
 // wait there already.
 func (w *walk) rise() {
-	if w.ask.Urgency != nil {
-		w.ask.Lane = w.ask.Urgency.Lane()
+	if w.ask.Urgency != nil && w.ask.Urgency.Above(w.ask.Lane) {
+		w.ask.Lane, w.since = w.ask.Urgency.Lane(), time.Now()
 	}
 }
 

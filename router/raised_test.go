@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -47,6 +48,39 @@ func TestARaisedLookUpMovesToTheInteractiveLane(t *testing.T) {
 		}
 		if waited := time.Since(start); waited > 2500*time.Millisecond {
 			t.Errorf("waited %s for the next call of one a second", waited)
+		}
+	})
+}
+
+// TestARaisedLookUpGoesBehindThoseOfItsNewLane has a bulk look-up join the
+// interactive lane, where others wait that began after it.
+func TestARaisedLookUpGoesBehindThoseOfItsNewLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acme := scriptedVendor("acme", "hit times 1000")
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme)}, Quota: newQuota(t, map[string][]enrich.Limit{"acme": {bucket(1, time.Second)}})})
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var order []string
+		find := func(name string, lane enrich.Lane, urgency *enrich.Urgency) {
+			all.Go(func() {
+				ask := titleAsk(t, name, "acme")
+				ask.Lane, ask.Urgency = lane, urgency
+				r.Find(t.Context(), ask)
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, name)
+			})
+			time.Sleep(time.Millisecond)
+		}
+		urgency := enrich.NewUrgency(enrich.Bulk)
+		find("first", enrich.Interactive, nil)
+		find("raised", enrich.Bulk, urgency)
+		find("second", enrich.Interactive, nil)
+		find("third", enrich.Interactive, nil)
+		urgency.Join(enrich.Interactive)
+		all.Wait()
+		if want := []string{"first", "second", "third", "raised"}; !slices.Equal(order, want) {
+			t.Errorf("served %v, want %v", order, want)
 		}
 	})
 }

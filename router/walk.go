@@ -17,7 +17,7 @@ type walk struct {
 	*strategy
 	ctx       context.Context
 	ask       enrich.Ask
-	began     time.Time
+	since     time.Time      // that it keeps its place in the lane by
 	deadline  time.Time      // of the last call
 	missing   set            // no fact that counts was found yet
 	silent    set            // answered without a word about it, as masked values are
@@ -64,7 +64,7 @@ const timeToAnswer = 20 * time.Millisecond
 func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
 	table := r.current.Load()
 	now := time.Now()
-	w := &walk{Router: r, table: table, strategy: table.planOf(ask.Account), ctx: ctx, ask: ask, began: now}
+	w := &walk{Router: r, table: table, strategy: table.planOf(ask.Account), ctx: ctx, ask: ask, since: now}
 	deadline, _ := ctx.Deadline()
 	w.deadline = deadline.Add(-min(timeToAnswer, deadline.Sub(now)/10))
 	calls := w.strategy.calls[ask.Subject.Kind()]
@@ -187,7 +187,7 @@ func (w *walk) quotaAsk(p *progress) quota.Ask {
 		Account:   w.ask.Account.Name,
 		Weight:    w.ask.Account.Weight,
 		Lane:      w.ask.Lane,
-		Since:     w.began,
+		Since:     w.since,
 	}
 	switch step := p.job.step; {
 	case step == nil:
