@@ -126,13 +126,13 @@ func (l *lane) serve(f *flow) {
 	f.account.turn = max(f.account.turn, start) + f.account.spread/f.account.weight
 }
 
-// ahead is how many of the lane's waiters are likely served before a new one of
-// the account.
-func (l *lane) ahead(name string, weight int) int64 {
+// ahead is how many of the lane's waiters are likely served before one of the
+// account that comes now and has so many of its own behind it.
+func (l *lane) ahead(name string, weight, behind int) int64 {
 	own, share := 0, float64(min(max(weight, 1), maxWeight))
 	total := l.weights + share
 	if a := l.accounts[name]; a != nil && a.flows > 0 {
-		own, share, total = a.waiting, a.weight, l.weights
+		own, share, total = a.waiting-behind, a.weight, l.weights
 	}
 	turns := float64(own+1)*total/share - 1
 	return min(int64(l.waiting), int64(turns))

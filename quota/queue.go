@@ -48,6 +48,7 @@ type flow struct {
 	began       time.Time
 	place       int // in queue.turns
 	first, last *waiter
+	waiting     int
 	// returned came back last of those who are in the line: who comes back after
 	// it mostly stands behind it.
 	returned *waiter
@@ -63,6 +64,7 @@ func (q *queue) join(w *waiter, name string, weight int) {
 		heap.Push((*turns)(q), f)
 	}
 	f.line(w)
+	f.waiting++
 	f.account.waiting++
 	q.waiting++
 	q.lane.waiting++
@@ -96,6 +98,26 @@ func (f *flow) line(w *waiter) {
 	}
 }
 
+// behind is how many of an account's line would stand behind one that comes now and
+// began at a time; zero: now. It is looked for from both ends of the line, for
+// whoever comes mostly belongs at one of them.
+func (q *queue) behind(name string, since time.Time) int {
+	if q == nil || q.flows[name] == nil || since.IsZero() {
+		return 0
+	}
+	f := q.flows[name]
+	front, back := f.first, f.last
+	for passed := 0; ; passed++ {
+		switch {
+		case back == nil || !since.Before(back.since):
+			return passed
+		case since.Before(front.since):
+			return f.waiting - passed
+		}
+		front, back = front.next, back.prev
+	}
+}
+
 // leave takes w out of the queue, wherever it stands.
 func (q *queue) leave(w *waiter) {
 	f := w.flow
@@ -115,6 +137,7 @@ func (q *queue) leave(w *waiter) {
 	if w.place >= 0 {
 		heap.Remove((*deadlines)(q), w.place)
 	}
+	f.waiting--
 	f.account.waiting--
 	q.waiting--
 	q.lane.waiting--

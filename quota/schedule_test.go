@@ -126,6 +126,43 @@ func TestWhoComesBackKeepsItsPlace(t *testing.T) {
 	})
 }
 
+// TestWhoComesBackIsToldOfItsPlace: not that it must wait for all who came in the
+// meantime, which would send it away though it is served before them.
+func TestWhoComesBackIsToldOfItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeeper(t, quota.Config{}, tenPerSecond)
+		ask := acme(enrich.Interactive, "busy")
+		for range 2 {
+			mustAcquire(t, k, ask)
+		}
+		began := time.Now()
+		ctx, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		defer all.Wait()
+		defer leave()
+		const waiting = 200
+		for i := range waiting {
+			waiter := ask
+			waiter.Since = began.Add(time.Duration(i) * time.Millisecond)
+			all.Go(func() { _, _ = k.Acquire(ctx, waiter) })
+			synctest.Wait()
+		}
+		for _, ahead := range []int{0, 1, waiting / 4, waiting * 3 / 4, waiting - 1, waiting} {
+			back := ask
+			back.Since = began.Add(time.Duration(ahead-1) * time.Millisecond)
+			wait := time.Until(k.Forecast(back).ReadyAt)
+			if want := time.Duration(ahead+1) * 100 * time.Millisecond; (wait - want).Abs() > 200*time.Millisecond {
+				t.Errorf("with %d before it, it is to wait for %s, want %s", ahead, wait, want)
+			}
+		}
+		first := ask
+		first.Since = began.Add(-time.Second)
+		if permit, refusal := within(t, k, time.Second, first); permit == nil {
+			t.Errorf("who began first was refused: %v", refusal)
+		}
+	})
+}
+
 // TestIdleSharesAreNotWasted: an account alone gets everything, and one that
 // comes back from idling has neither debt nor credit.
 func TestIdleSharesAreNotWasted(t *testing.T) {

@@ -165,7 +165,7 @@ func (s *scheduler) forecast(now time.Time, c *class, place int, ask Ask) Refusa
 	for _, faster := range s.lanes[:place] {
 		ahead += int64(faster.waiting)
 	}
-	ahead += s.lanes[place].ahead(ask.Account, ask.Weight)
+	ahead += s.lanes[place].ahead(ask.Account, ask.Weight, c.queues[place].behind(ask.Account, ask.Since))
 	at := s.source.estimate(now, c, ahead+1, s.demand(now, place, s.waiting+1))
 	if at.After(now) {
 		refusal.Reason, refusal.ReadyAt = enrich.ReasonNoToken, at
