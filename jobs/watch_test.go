@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/riverqueue/river"
+
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/ledger"
 	"github.com/enrichd/enrichd/ledger/pgtest"
@@ -101,15 +103,22 @@ func TestTheWatchTellsOfLanesWithJobs(t *testing.T) {
 }
 
 // TestAResumedLaneGoesOnAtOnce, as does one that is paused stop: River looks by
-// itself once a minute.
+// itself once a minute. What it is fetching as it is told, it still works.
 func TestAResumedLaneGoesOnAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, store *ledger.Store, q *queue, worked chan string) {
 		if err := q.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		defer q.Stop(context.Background())
+		events, leave := q.client.Subscribe(river.EventKindQueuePaused)
+		defer leave()
+		began := time.Now()
 		if err := q.Pause(t.Context(), enrich.Bulk); err != nil {
 			t.Fatal(err)
+		}
+		<-events
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("it stopped after %s", took)
 		}
 		submit := func(target string, lane enrich.Lane) {
 			t.Helper()
@@ -122,10 +131,10 @@ func TestAResumedLaneGoesOnAtOnce(t *testing.T) {
 		submit("paused", enrich.Bulk)
 		select {
 		case <-worked:
-			t.Error("a paused lane works")
+			t.Fatal("a paused lane works")
 		case <-time.After(5 * lookInterval):
 		}
-		began := time.Now()
+		began = time.Now()
 		if err := q.Resume(t.Context(), enrich.Bulk); err != nil {
 			t.Fatal(err)
 		}
