@@ -1,6 +1,8 @@
 package router
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,6 +58,34 @@ func TestSpentPatienceTakesWhatIsThere(t *testing.T) {
 		}
 		if len(found.Attempts) != 1 || found.Attempts[0].Provider != "acme" {
 			t.Errorf("attempts = %+v", found.Attempts)
+		}
+	})
+}
+
+// TestAJobUnderWayKeepsItsPatience: its provider was waited for before it was
+// begun, and is busy when the job is asked for. It is paid, so nobody else is.
+func TestAJobUnderWayKeepsItsPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acme, bolt := scriptedVendor("acme", "pending wait 500ms, then hit"), scriptedVendor("bolt", "hit")
+		quota := newQuota(t, map[string][]enrich.Limit{"acme": {bucket(10, time.Second)}, "bolt": nil})
+		const pause = 950 * time.Millisecond
+		quota.Pause("acme", time.Now().Add(pause), enrich.PausedByHint)
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
+		others := newRouter(t, Parts{Providers: []Provider{asked("acme", scriptedVendor("acme", "hit times 15"))}, Quota: quota})
+		var all sync.WaitGroup
+		defer all.Wait()
+		time.AfterFunc(pause+400*time.Millisecond, func() {
+			for i := range 15 {
+				all.Go(func() {
+					ask := titleAsk(t, fmt.Sprint("other", i), "acme")
+					ask.Account.Name = "others"
+					others.Find(t.Context(), ask)
+				})
+			}
+		})
+		found := r.Find(t.Context(), titleAsk(t, "anna", "acme", "bolt"))
+		if len(found.Attempts) != 2 || found.Attempts[1].Provider != "acme" || len(found.Failed) > 0 {
+			t.Errorf("failed: %v, attempts = %+v", found.Failed, found.Attempts)
 		}
 	})
 }

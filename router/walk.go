@@ -172,9 +172,14 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 }
 
 // patience is how much longer it may be waited for while another could be asked at
-// once.
+// once. A job under way is paid: it does not lose to another for what was waited
+// before it began.
 func (w *walk) patience(p *progress) time.Duration {
-	return max(w.config.Patience.In(w.ask.Lane)-p.waited, 0)
+	all := w.config.Patience.In(w.ask.Lane)
+	if p.job.step != nil {
+		return all
+	}
+	return max(all-p.waited, 0)
 }
 
 // quotaAsk is the call's next exchange as limits count it. A look-up pays with
