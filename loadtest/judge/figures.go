@@ -36,7 +36,7 @@ var meanings = map[string]string{
 	"saved_share":          "the same over what everything would have cost",
 	"redis_trips_per_lead": "round trips to Redis for each question",
 	"rss_peak_mib":         "the most resident memory of one replica",
-	"growth.*":             "the last quarter over the second, of the replica that grew most: medians of memory (resident) and threads, tenth percentiles of goroutines and fds (open files), which come and go with traffic",
+	"growth.*":             "the median of the last quarter over that of the second, of all replicas together: memory (resident), threads, goroutines and fds (open files)",
 	"cpu_seconds_per_1k":   "processor time of all replicas for 1,000 answers",
 	"wait.*.p50":           "seconds from the intended start to the answer, of one traffic; also p95, p99, max",
 	"overtaken.*":          "how many questions of one traffic were answered, at most, before one that had been asked a second earlier or more, or that never was answered",

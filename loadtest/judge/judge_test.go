@@ -43,9 +43,15 @@ func madeUp() judge.Evidence {
 	rate := func(amount int64) []strict.Limit {
 		return []strict.Limit{{Name: "rate", Shape: strict.Fixed, Amount: amount, Window: time.Second}, {Name: "day", Shape: strict.Day, Amount: 1000}}
 	}
-	var held []judge.ProcessPoint
+	// What one replica has more of, the other has less of, but for what grows.
+	var held, beside []judge.ProcessPoint
 	for at := range 20 {
-		held = append(held, judge.ProcessPoint{At: at, Usage: fleet.Usage{RSS: int64(50+at/10*50) << 20, Files: 40, Threads: int64(8 + at/15*2), Goroutines: int64(at % 2 * (60 + at/15*30 + at/17*900))}, CPU: float64(at) / 10})
+		usage := fleet.Usage{RSS: int64(50+at/10*50) << 20, Files: 40, Threads: int64(8 + at/15*2), Goroutines: int64(10 + at%5*100 + at/15*210)}
+		held = append(held, judge.ProcessPoint{At: at, Usage: usage, CPU: float64(at) / 10})
+		if usage.Goroutines = int64(10 + (4-at%5)*100); at == 18 {
+			usage = fleet.Usage{} // it tells nothing
+		}
+		beside = append(beside, judge.ProcessPoint{At: at, Usage: usage})
 	}
 	return judge.Evidence{
 		Began: began, Length: 20 * time.Second, RedisTrips: 400,
@@ -60,7 +66,7 @@ func madeUp() judge.Evidence {
 			Entries: entries,
 			Quotas:  []judge.Quota{{From: began, Limits: rate(10)}, {From: began.Add(10 * time.Second), Limits: rate(5)}},
 		}},
-		Processes: []judge.Process{{Name: "replica 1", Points: held}},
+		Processes: []judge.Process{{Name: "replica 1", Points: held}, {Name: "replica 2", Points: beside}},
 	}
 }
 
