@@ -17,7 +17,7 @@ import (
 // watched is River's driver with a watch for its listener.
 //
 // River would ask for jobs in each lane by itself, with a statement that writes;
-// as often as leads are to be quick, that took an idle process a twentieth of a
+// as often as leads are to be quick, that takes an idle process a twentieth of a
 // core, for SQLite reads the statement's text anew each time. What River would
 // have listeners notified of costs a write with each job, so it is not written:
 // another process's watch finds the jobs as well.
