@@ -94,6 +94,9 @@ type breaker struct {
 	openFor  time.Duration
 	changed  func(change)
 
+	// silence is noticed before calls have failed.
+	silence silence
+
 	// hinted makes the next failure open the breaker; see peerOpened.
 	hinted atomic.Bool
 
@@ -127,6 +130,7 @@ func newBreaker(c breakerSettings, stretch float64, changed func(change)) *break
 	window := max(c.Window, windowOfTimeouts*c.timeout)
 	b := &breaker{
 		settings: c,
+		silence:  silence{calls: c.Failures, timeout: c.timeout},
 		probes:   c.Probes,
 		openFor:  c.OpenFor + time.Duration(stretch*float64(c.OpenFor)/5),
 		changed:  changed,
@@ -181,7 +185,10 @@ func (b *breaker) allow() (report func(verdict), ok bool) {
 	if err != nil {
 		return nil, false
 	}
+	began := time.Now()
+	b.silence.begun(began)
 	return func(v verdict) {
+		b.silence.ended(began, time.Now(), !errors.Is(v, failing))
 		done(v)
 		b.tell()
 	}, true

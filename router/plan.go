@@ -22,6 +22,8 @@ type standing struct {
 	// waiting is why it cannot be asked at once.
 	waiting string
 	pause   enrich.PauseReason
+	// silent tells that it does not answer just now: others are asked first.
+	silent bool
 	// patience is how long it may be waited for while another could be asked at once.
 	patience time.Duration
 	// parked is what a job under way was asked for; it is paid already.
@@ -47,7 +49,7 @@ type leg struct {
 	call    *call
 	wanted  set
 	readyAt time.Time
-	later   bool // its wait is longer than patience
+	later   bool // its wait is longer than patience, or it is silent
 	// inFlight tells that a call is awaited instead of made.
 	inFlight bool
 	cost     float64
@@ -165,7 +167,7 @@ func (p *plan) judge(c circumstances, index int, s standing, can set) set {
 	if wanted == 0 {
 		return 0
 	}
-	l := leg{index: index, call: s.call, wanted: wanted, readyAt: readyAt, later: readyAt.After(c.now.Add(s.patience)), inFlight: s.inFlight}
+	l := leg{index: index, call: s.call, wanted: wanted, readyAt: readyAt, later: s.silent || readyAt.After(c.now.Add(s.patience)), inFlight: s.inFlight}
 	if c.cheapest && !paid {
 		l.cost = s.call.expectedCost(wanted)
 	}

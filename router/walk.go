@@ -154,6 +154,11 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 		s.barred, s.readyAt = enrich.ReasonBreakerOpen, until
 		return s
 	}
+	silent, news := p.call.breaker.silence.lasts(c.now)
+	if news {
+		w.log.Warn("a provider does not answer, others are asked first", "provider", p.call.name)
+	}
+	s.silent = silent && p.job.step == nil
 	if refusal := w.quota.Forecast(w.quotaAsk(p)); refusal.Reason != "" {
 		s.readyAt, s.waiting, s.pause = refusal.ReadyAt, refusal.Reason, refusal.Pause
 		if refusal.Pause == enrich.PausedByBreaker {

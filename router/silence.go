@@ -1,0 +1,74 @@
+package router
+
+import (
+	"sync"
+	"time"
+)
+
+// silence tells when a provider has stopped answering, which its breaker learns
+// only when calls have taken their whole time. It decides no more than that others
+// are asked first meanwhile, so a wrong guess costs little.
+type silence struct {
+	calls   int           // of which so many must be under way
+	timeout time.Duration // of the provider's calls
+
+	mu       sync.Mutex
+	underWay int
+	since    time.Time     // when it was last heard while calls were under way, or the first of them began
+	slowest  time.Duration // answer of late; it fades
+	told     bool          // since the last answer
+}
+
+const (
+	// leastSilence is what every provider may take without being called silent.
+	leastSilence = time.Second
+	// oddly is how many times as long as its slowest answer of late a silent
+	// provider has taken.
+	oddly = 4
+	// fading is in how many answers the slowest one is forgotten.
+	fading = 64
+)
+
+// begun notes a call.
+func (s *silence) begun(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since.IsZero() {
+		s.since = now
+	}
+	s.underWay++
+}
+
+// ended notes the end of a call that had begun then. A failure is no answer: as
+// such it would hide that nothing else comes.
+func (s *silence) ended(began, now time.Time, answered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.underWay--
+	switch {
+	case answered:
+		s.slowest = max(now.Sub(began), s.slowest-s.slowest/fading)
+		s.told, s.since = false, time.Time{}
+		if s.underWay > 0 {
+			s.since = now
+		}
+	case s.underWay == 0:
+		s.since = time.Time{}
+	}
+}
+
+// lasts tells whether the provider is silent, and whether that is news.
+func (s *silence) lasts(now time.Time) (silent, news bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bearable := max(leastSilence, oddly*s.slowest)
+	if s.slowest == 0 {
+		bearable = s.timeout / 2
+	}
+	if s.underWay < s.calls || now.Sub(s.since) < bearable {
+		return false, false
+	}
+	news = !s.told
+	s.told = true
+	return true, news
+}
