@@ -19,7 +19,7 @@ import (
 // invalid input count as nothing. The zero BreakerConfig has the defaults.
 type BreakerConfig struct {
 	// Failures in a row open the breaker: so many while fewer than Least calls in
-	// Window were judged or when the row has lasted as long as a call may take, and
+	// Window were judged or when none has succeeded for as long as a call may take, and
 	// three times as many else, lest a busy provider that fails now and then is
 	// taken for a dead one. Fewer notice an outage sooner and take a hiccup for
 	// one. Default 5.
@@ -102,7 +102,8 @@ type breaker struct {
 
 	mu        sync.Mutex // guards the rest; taken inside the library's lock
 	streak    streak
-	cause     error // of the newest failure
+	succeeded time.Time // the newest success
+	cause     error     // of the newest failure
 	openUntil time.Time
 	held      time.Time // until when a half-open breaker keeps its probe back
 	news      []change  // not yet told to changed, which must not run under that lock
@@ -188,7 +189,11 @@ func (b *breaker) allow() (report func(verdict), ok bool) {
 	began := time.Now()
 	b.silence.begun(began)
 	return func(v verdict) {
-		b.silence.ended(began, time.Now(), !errors.Is(v, failing))
+		failed := errors.Is(v, failing)
+		b.silence.ended(began, time.Now(), !failed)
+		if failed {
+			b.failed(began)
+		}
 		done(v)
 		b.tell()
 	}, true
@@ -273,7 +278,7 @@ func (b *breaker) current() (BreakerState, time.Time) {
 // buckets roll, so that a slow outage would never be noticed.
 type streak struct {
 	failures int
-	since    time.Time
+	since    time.Time // when the first of them began, or the last success after that
 }
 
 // busyFailures is how many times as many failures in a row open the breaker of a
@@ -294,11 +299,8 @@ func (b *breaker) count(err error) (success bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == nil {
-		b.streak = streak{}
+		b.streak, b.succeeded = streak{}, time.Now()
 		return true
-	}
-	if b.streak.failures == 0 {
-		b.streak.since = time.Now()
 	}
 	b.streak.failures++
 	return false
@@ -309,6 +311,19 @@ func (b *breaker) blame(cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cause = cause
+}
+
+// failed notes a failure that is reported next of a call that had begun then.
+func (b *breaker) failed(began time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.streak.failures > 0 {
+		return
+	}
+	b.streak.since = began
+	if b.succeeded.After(began) {
+		b.streak.since = b.succeeded
+	}
 }
 
 func (b *breaker) note(_ string, _, to gobreaker.State) {

@@ -113,6 +113,31 @@ func TestBreakerStreakEndsWithASuccess(t *testing.T) {
 	})
 }
 
+// TestBreakerOfABusyProviderThatHangs has calls that began together fail together.
+// That is an outage where nothing has succeeded since they began, and bad luck
+// where other calls have.
+func TestBreakerOfABusyProviderThatHangs(t *testing.T) {
+	for want, others := range map[BreakerState]int{BreakerOpen: 0, BreakerClosed: 20} {
+		synctest.Test(t, func(t *testing.T) {
+			const timeout = 10 * time.Second
+			w := watch(BreakerConfig{}, timeout)
+			for range 30 { // busy
+				w.call(100*time.Millisecond, healthy)
+			}
+			var hanging sync.WaitGroup
+			for range 5 {
+				hanging.Go(func() { w.call(timeout, failing) })
+			}
+			synctest.Wait()
+			for range others {
+				w.call(100*time.Millisecond, healthy)
+			}
+			hanging.Wait()
+			w.is(t, want)
+		})
+	}
+}
+
 func TestBreakerHalfOpenAdmitsExactlyItsProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(BreakerConfig{Failures: 1, Probes: 3, OpenFor: 10 * time.Second}, time.Second)
