@@ -25,6 +25,9 @@ const (
 	// oddly is how many times as long as its slowest answer of late a silent
 	// provider has taken.
 	oddly = 4
+	// untried is into how many parts a call's whole time is cut for the silence of a
+	// provider that has not answered yet.
+	untried = 5
 	// fading is in how many answers the slowest one is forgotten.
 	fading = 64
 )
@@ -63,7 +66,7 @@ func (s *silence) lasts(now time.Time) (silent, news bool) {
 	defer s.mu.Unlock()
 	bearable := max(leastSilence, oddly*s.slowest)
 	if s.slowest == 0 {
-		bearable = s.timeout / 2
+		bearable = s.timeout / untried
 	}
 	if s.underWay < s.calls || now.Sub(s.since) < bearable {
 		return false, false
