@@ -50,8 +50,8 @@ type Cache struct {
 var _ enrich.Recall = (*Cache)(nil)
 
 // What is kept in memory, in parts of the configured bytes. The process and its
-// garbage need the rest: of the default 128 MiB a full cache leaves 33 MiB between
-// two collections. With .56 instead of .45 kept these were 13, and collecting them
+// garbage need the rest: of 128 MiB a full cache leaves 33 MiB between two
+// collections. With .56 instead of .45 kept these were 13, and collecting them
 // took 16 % of an import's time instead of 9. What an entry forgets costs a trip to
 // Redis, or without one a vendor's call, so answers have less.
 const (

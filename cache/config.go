@@ -13,7 +13,7 @@ type Config struct {
 	// MemoryBytes bounds what the cache takes in the process: 45 % of it are
 	// records and answers, the rest is for garbage that has yet to be collected.
 	// Less costs Redis trips, or vendor calls where there is no Redis. Default
-	// 128 MiB; negative: nothing is kept in memory.
+	// 256 MiB; negative: nothing is kept in memory.
 	MemoryBytes int64 `yaml:"memory_bytes"`
 	// Jitter is the share of its life by which a record may expire early, so
 	// that what was bought together does not expire together. It is the same
@@ -43,7 +43,7 @@ type RedisConfig struct {
 }
 
 const (
-	defaultMemoryBytes = 128 << 20
+	defaultMemoryBytes = 256 << 20
 	defaultJitter      = 0.1
 	defaultPoolSize    = 64
 

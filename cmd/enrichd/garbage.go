@@ -10,9 +10,11 @@ import (
 
 const (
 	// roomForGarbage is how much garbage may gather before it is collected, though
-	// it is more than what is in use. A service of 20 MB that serves misses needs 13
-	// cycles instead of 22 then.
-	roomForGarbage = 64 << 20
+	// it is more than what is in use, in percent of the bytes configured for the
+	// cache; leastRoom whatever they are. With 128 MiB of 256 a miss in a batch takes
+	// 121 µs instead of 140 with 64 of 128.
+	roomForGarbage = 50
+	leastRoom      = 64 << 20
 	// usefulGarbage is how much of it is useful when much is in use, in percent of
 	// that: more takes memory, and saves little.
 	usefulGarbage = 25
@@ -20,8 +22,8 @@ const (
 	// the cache's. It differs by 5 MiB with how the system keeps the program's file.
 	besides = 60 << 20
 	// overhead is what the process may take over the bytes configured for the cache,
-	// in percent of them.
-	overhead = 25
+	// in percent of them, without the 5 that the heap takes beside what is in it.
+	overhead = 20
 	// leastBudget is the heap's whatever the size of the cache.
 	leastBudget = 96 << 20
 	// leastGarbage keeps the collector from running all the time when the heap is
@@ -29,6 +31,8 @@ const (
 	leastGarbage = 8
 	// restful is the time between two cycles of a heap at rest.
 	restful = time.Second
+	// starting is how long a start may take, whose garbage does not come again.
+	starting = 5 * time.Second
 )
 
 // paceGarbage has garbage collected so that a service whose cache has the given
@@ -39,14 +43,21 @@ const (
 // memory limit is kept first.
 func paceGarbage(cache int64) {
 	if os.Getenv("GOGC") == "" {
-		(&pacer{budget: max(cache*(100+overhead)/100-besides, leastBudget), percent: 100}).pace()
+		(&pacer{
+			begun:   time.Now(),
+			budget:  max(cache*(100+overhead)/100-besides, leastBudget),
+			room:    max(cache*roomForGarbage/100, leastRoom),
+			percent: 100,
+		}).pace()
 	}
 }
 
 // pacer paces the collector after each of its cycles.
 type pacer struct {
 	budget  int64 // of the heap with its garbage
+	room    int64 // for garbage
 	percent int
+	begun   time.Time
 	last    time.Time // when the last cycle ended
 }
 
@@ -55,7 +66,7 @@ func (p *pacer) pace() {
 	inUse := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(inUse)
 	now := time.Now()
-	percent := p.percentFor(int64(inUse[0].Value.Uint64()), now.Sub(p.last) < restful)
+	percent := p.percentFor(int64(inUse[0].Value.Uint64()), now.Sub(p.begun) > starting && now.Sub(p.last) < restful)
 	p.last = now
 	if percent != p.percent {
 		p.percent = percent
@@ -71,7 +82,7 @@ func (p *pacer) pace() {
 func (p *pacer) percentFor(inUse int64, busy bool) int {
 	const most, fine, coarse = 800, 5, 100 // the least heap grows with the percentage
 	inUse = max(inUse, 1)
-	useful := roomForGarbage * 100 / inUse
+	useful := p.room * 100 / inUse
 	if !busy {
 		useful = min(useful, 100)
 	}

@@ -4,7 +4,7 @@ import "testing"
 
 // TestGarbageStaysWithinTheBudget of 112 MiB, and is collected seldom while it may.
 func TestGarbageStaysWithinTheBudget(t *testing.T) {
-	p := &pacer{budget: 112 << 20}
+	p := &pacer{budget: 112 << 20, room: 64 << 20}
 	for _, test := range []struct {
 		inUse      int64 // MiB
 		busy, rest int   // percent of it
@@ -17,7 +17,7 @@ func TestGarbageStaysWithinTheBudget(t *testing.T) {
 	}
 	for inUse, want := range map[int64]int{64: 100, 128: 50, 256: 25, 1 << 20: 25} {
 		for _, busy := range []bool{true, false} {
-			if got := (&pacer{budget: 1 << 50}).percentFor(inUse<<20, busy); got != want {
+			if got := (&pacer{budget: 1 << 50, room: 64 << 20}).percentFor(inUse<<20, busy); got != want {
 				t.Errorf("%d MiB in use and a large budget: %d %%, want %d %%", inUse, got, want)
 			}
 		}

@@ -90,7 +90,7 @@ func idleMemory(ctx context.Context, b *bench) (result, error) {
 // memoryBound is row M1f: ten times as many leads as row C6's go through a small
 // memory tier. Each is asked for three times, so that all that can be kept of it is.
 func memoryBound(ctx context.Context, b *bench) (result, error) {
-	const room = 128 << 20
+	const room = 256 << 20 // the default
 	service, _, err := b.hot(ctx, "", fleet.Config{"cache": fleet.Config{"memory_bytes": room}})
 	if err != nil {
 		return result{}, err
