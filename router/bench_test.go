@@ -80,7 +80,7 @@ func BenchmarkDecide(b *testing.B) {
 // BenchmarkReact is one decision about an answer.
 func BenchmarkReact(b *testing.B) {
 	wait := time.Second
-	s := situation{reply: providers.Reply{Outcome: enrich.RateLimited, Wait: &wait}, attempts: 3, failures: 1, now: time.Now(), patience: -1}
+	s := situation{reply: providers.Reply{Outcome: enrich.RateLimited, Wait: &wait}, attempts: 3, failures: 1, now: time.Now(), patience: time.Hour}
 	b.ReportAllocs()
 	for b.Loop() {
 		react(s)

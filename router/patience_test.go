@@ -10,13 +10,16 @@ import (
 	"github.com/enrichd/enrichd/enrich"
 )
 
+// patienceOf are the defaults.
+var patienceOf = map[enrich.Lane]time.Duration{
+	enrich.Interactive: time.Second, enrich.Standard: 2 * time.Second, enrich.Bulk: 20 * time.Second,
+}
+
 // TestPatienceIsForAllWaitsTogether has a provider ask for another second again and
 // again, as one that answers some calls with 429: each wait is bearable, together
 // they are not while another provider could be asked at once.
 func TestPatienceIsForAllWaitsTogether(t *testing.T) {
-	for lane, patience := range map[enrich.Lane]time.Duration{
-		enrich.Interactive: time.Second, enrich.Standard: 2 * time.Second, enrich.Bulk: 20 * time.Second,
-	} {
+	for lane, patience := range patienceOf {
 		t.Run(string(lane), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				acme, bolt := scriptedVendor("acme", "hit"), scriptedVendor("bolt", "hit")
@@ -90,6 +93,26 @@ func TestAJobUnderWayKeepsItsPatience(t *testing.T) {
 	})
 }
 
+// TestAJobUnderWayIsNotWaitedForWithoutEnd: its provider is paused again and again
+// while another could be asked.
+func TestAJobUnderWayIsNotWaitedForWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acme, bolt := scriptedVendor("acme", "pending wait 500ms, then hit"), scriptedVendor("bolt", "hit")
+		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
+		time.AfterFunc(200*time.Millisecond, func() {
+			stop := pauseAgainAndAgain(quota.Pause, "acme")
+			time.AfterFunc(time.Minute, stop)
+		})
+		start := time.Now()
+		found := r.Find(t.Context(), titleAsk(t, "anna", "acme", "bolt"))
+		if took := time.Since(start); took > 10*time.Second || len(found.Failed) > 0 {
+			t.Errorf("found %v after %s, want bolt's answer within 10s", found.Failed, took)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
 // pauseAgainAndAgain has a provider paused for another second whenever a second is
 // nearly over.
 func pauseAgainAndAgain(pause func(string, time.Time, enrich.PauseReason), provider string) (stop func()) {
@@ -106,5 +129,61 @@ func pauseAgainAndAgain(pause func(string, time.Time, enrich.PauseReason), provi
 			}
 		}
 	}()
-	return func() { close(stopped) }
+	return sync.OnceFunc(func() { close(stopped) })
+}
+
+// TestPatienceEndsAWaitOnceAnotherIsFree: nobody else can be asked when the wait
+// begins, and the other provider becomes free during it.
+func TestPatienceEndsAWaitOnceAnotherIsFree(t *testing.T) {
+	const free = 3 * time.Second
+	for name, answers := range map[string]string{"its pause goes on": "hit", "it asks for a long wait": "rate_limited wait 30s, then hit"} {
+		for lane, patience := range patienceOf {
+			t.Run(name+", "+string(lane), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					acme, bolt := scriptedVendor("acme", answers), scriptedVendor("bolt", "hit")
+					quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+					quota.Pause("bolt", time.Now().Add(free), enrich.PausedByHint)
+					if answers == "hit" {
+						stop := pauseAgainAndAgain(quota.Pause, "acme")
+						defer stop()
+					}
+					r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
+					ask := titleAsk(t, "anna", "acme", "bolt")
+					ask.Lane = lane
+					start := time.Now()
+					found := r.Find(t.Context(), ask)
+					if took := time.Since(start); took > free+patience*3/2 || len(found.Failed) > 0 {
+						t.Errorf("found %v after %s, with a patience of %s", found.Failed, took, patience)
+					}
+					if len(found.Attempts) == 0 || found.Attempts[len(found.Attempts)-1].Provider != "bolt" {
+						t.Errorf("attempts = %+v", found.Attempts)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestAnEndOfPatienceIsNoRefusal: both providers are paused again and again, so
+// that many a wait ends when the other was to be free. The first that is free is
+// asked none the less.
+func TestAnEndOfPatienceIsNoRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acme, bolt := scriptedVendor("acme", "hit"), scriptedVendor("bolt", "hit")
+		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		for provider, length := range map[string]time.Duration{"acme": 20 * time.Second, "bolt": 40 * time.Second} {
+			stop := pauseAgainAndAgain(quota.Pause, provider)
+			time.AfterFunc(length, stop)
+			defer stop()
+		}
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
+		start := time.Now()
+		found := r.Find(t.Context(), titleAsk(t, "anna", "acme", "bolt"))
+		if took := time.Since(start); took > 22*time.Second || len(found.Failed) > 0 {
+			t.Errorf("found %v after %s, want acme's answer after some 20s", found.Failed, took)
+		}
+		if len(found.Attempts) != 1 || found.Attempts[0].Provider != "acme" {
+			t.Errorf("attempts = %+v", found.Attempts)
+		}
+	})
 }

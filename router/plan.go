@@ -53,9 +53,21 @@ type leg struct {
 	// inFlight tells that a call is awaited instead of made.
 	inFlight bool
 	cost     float64
-	// others tells that further calls may follow, ready that one of them could
-	// be made at once.
-	others, ready bool
+	// others tells that further calls may follow, the soonest of them at othersAt;
+	// zero: at once.
+	others   bool
+	othersAt time.Time
+}
+
+// precede notes a leg that follows, unless it is to be awaited anyway.
+func (l *leg) precede(other leg) {
+	if other.inFlight {
+		return
+	}
+	if !l.others || other.readyAt.Before(l.othersAt) {
+		l.othersAt = other.readyAt
+	}
+	l.others = true
 }
 
 // drop is why a call is not in the plan.
@@ -101,8 +113,7 @@ func (p plan) decide(c circumstances, standings []standing) plan {
 			}
 		})
 		for _, other := range p.legs[1:] {
-			p.legs[0].others = p.legs[0].others || !other.inFlight
-			p.legs[0].ready = p.legs[0].ready || !other.inFlight && !other.later
+			p.legs[0].precede(other)
 		}
 	}
 	return p

@@ -114,16 +114,16 @@ func TestPlanKeepsTimeOnlyForOthers(t *testing.T) {
 	first := plan{}.decide(now, []standing{offer("acme", 9, 0), offer("bolt", 9, 0)}).legs[0]
 	late := plan{}.decide(now, []standing{offer("acme", 9, 0), offer("bolt", 9, 0).waits("paused", 9*time.Second)}).legs[0]
 	beside := plan{}.decide(now, []standing{offer("acme", 9, 0), offer("bolt", 9, 0).awaited(9 * time.Second)}).legs[0]
-	if beside.others || beside.ready {
+	if beside.others {
 		t.Error("a call under way needs no time kept")
 	}
-	if alone.others || alone.ready {
+	if alone.others {
 		t.Error("a lone provider must have all the time")
 	}
-	if !first.others || !first.ready {
+	if !first.others || !first.othersAt.IsZero() {
 		t.Error("another provider can be asked at once")
 	}
-	if !late.others || late.ready {
+	if !late.others || !late.othersAt.Equal(someday.Add(9*time.Second)) {
 		t.Error("another provider follows, but not at once")
 	}
 }

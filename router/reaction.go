@@ -40,7 +40,7 @@ type situation struct {
 	// latest is when this leg's last exchange may begin, last when that of the
 	// whole request may.
 	latest, last time.Time
-	// patience is the longest wait; negative: nobody else could be asked.
+	// patience is the longest wait for a repeat that others are made to bear.
 	patience time.Duration
 	// backoff is the least wait before a repeat, random in [0, 1) how much of it
 	// jitter adds.
@@ -156,7 +156,7 @@ func (s situation) repeat(r *reaction, wait time.Duration, allowed bool) {
 	switch {
 	case !allowed || s.failures >= s.attempts:
 		r.move = leave
-	case (s.patience < 0 || wait <= s.patience) && s.fits(wait, s.latest):
+	case wait <= s.patience && s.fits(wait, s.latest):
 		r.move, r.wait = again, s.jitter(wait)
 	case s.fits(wait, s.last):
 		r.move = yield

@@ -91,11 +91,11 @@ func TestEveryOutcomeHasItsReaction(t *testing.T) {
 			reaction{move: yield, reason: "rate_limited", wait: 3 * time.Second,
 				pause: enrich.PausedByHint, until: someday.Add(3 * time.Second)}},
 		"rate limited, long hint, nobody else": {
-			with(hinted(calm(enrich.RateLimited), 3*time.Second), func(s *situation) { s.patience = -1 }),
+			with(hinted(calm(enrich.RateLimited), 3*time.Second), func(s *situation) { s.patience = time.Hour }),
 			reaction{move: again, reason: "rate_limited", wait: 3 * time.Second,
 				pause: enrich.PausedByHint, until: someday.Add(3 * time.Second)}},
 		"rate limited, hint beyond the budget": {
-			with(hinted(calm(enrich.RateLimited), time.Minute), func(s *situation) { s.patience = -1 }),
+			with(hinted(calm(enrich.RateLimited), time.Minute), func(s *situation) { s.patience = time.Hour }),
 			reaction{move: leave, reason: "rate_limited", wait: time.Minute,
 				pause: enrich.PausedByHint, until: someday.Add(time.Minute)}},
 		"rate limited without hint": {

@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/enrichd/enrichd/enrich"
@@ -92,13 +93,14 @@ func (r *ride) next(wait time.Duration) *sent {
 		}
 		return nil
 	}
-	sent, refusal := r.send(ctx, r.call.route, r.question())
+	question := r.question()
+	sent, refusal := r.send(ctx, r.call.route, question)
 	switch {
 	case refusal == nil:
 	case ctx.Err() != nil && r.ctx.Err() == nil:
 		r.putOff(time.Time{})
 	default:
-		r.refused(refusal)
+		r.refused(question, refusal)
 	}
 	return sent
 }
@@ -117,25 +119,35 @@ func (r *ride) question() question {
 	for bit := range r.job.wanted.all {
 		wanted = append(wanted, attributes[r.call.kind][bit])
 	}
-	acquireBy := r.until.Add(-r.config.MinAttempt)
 	const atOnce = 100 * time.Millisecond // it may take a trip to Redis to take a token that is there
-	if patient := time.Now().Add(max(r.patience(r.progress), atOnce)); r.leg.ready && patient.Before(acquireBy) {
-		acquireBy = patient
-	}
+	left := time.Until(r.until) - r.config.MinAttempt
 	return question{
 		query:     providers.Query{Subject: r.ask.Subject, Wanted: wanted, Operation: r.call.operation, IdempotencyKey: r.ask.IdempotencyKey, Step: r.job.step},
 		ask:       r.quotaAsk(r.progress),
-		acquireBy: acquireBy,
+		acquireBy: time.Now().Add(min(max(r.bearable(), atOnce), left)),
 	}
+}
+
+// bearable is how long from now on the leg's provider may be waited for instead
+// of others: patience begins when one of them can be asked.
+func (r *ride) bearable() time.Duration {
+	if !r.leg.others {
+		return math.MaxInt64
+	}
+	return max(time.Until(r.leg.othersAt), 0) + r.patience(r.progress)
 }
 
 // maxRefused is how often a quota or breaker may refuse what its forecast
 // promised before a request gives up on the provider.
 const maxRefused = 5
 
-// refused takes in that the vendor was not called.
-func (r *ride) refused(refusal *quota.Refusal) {
-	r.refusedTimes++
+// refused takes in that the vendor was not called. A later time than could be
+// waited for is no broken promise, as when patience ends. It counts against a job
+// under way all the same, whose patience never ends.
+func (r *ride) refused(q question, refusal *quota.Refusal) {
+	if r.job.step != nil || !refusal.ReadyAt.After(q.acquireBy) {
+		r.refusedTimes++
+	}
 	r.putOff(refusal.ReadyAt)
 	if r.refusedTimes == maxRefused {
 		r.spent, r.readyAt, r.pause = refusal.Reason, refusal.ReadyAt, refusal.Pause
@@ -190,7 +202,7 @@ func (r *ride) react(reply providers.Reply) reaction {
 }
 
 func (r *ride) situation(reply providers.Reply) situation {
-	s := situation{
+	return situation{
 		reply:               reply,
 		poll:                r.job.step != nil && r.job.step.Poll,
 		failures:            r.failures,
@@ -199,7 +211,7 @@ func (r *ride) situation(reply providers.Reply) situation {
 		now:                 time.Now(),
 		latest:              r.until.Add(-r.config.MinAttempt),
 		last:                r.deadline.Add(-r.config.MinAttempt),
-		patience:            -1,
+		patience:            r.bearable(),
 		backoff:             r.config.Backoff.before(r.failures),
 		random:              r.random(),
 		pollEvery:           r.config.PollEvery,
@@ -207,10 +219,6 @@ func (r *ride) situation(reply providers.Reply) situation {
 		block:               r.config.BlockPause,
 		askBeyondSuppressed: r.config.AskBeyondSuppressed,
 	}
-	if r.leg.ready {
-		s.patience = r.patience(r.progress)
-	}
-	return s
 }
 
 // apply carries a reaction out and tells whether the leg goes on after its
