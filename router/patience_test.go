@@ -187,3 +187,19 @@ func TestAnEndOfPatienceIsNoRefusal(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitsWhileNobodyIsFreeCostNoPatience: its provider was waited for in the time
+// that another could not be asked either, and asks for a short wait then.
+func TestWaitsWhileNobodyIsFreeCostNoPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acme, bolt := scriptedVendor("acme", "rate_limited wait 400ms, then hit"), scriptedVendor("bolt", "hit")
+		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		quota.Pause("acme", time.Now().Add(3*time.Second), enrich.PausedByHint)
+		quota.Pause("bolt", time.Now().Add(3500*time.Millisecond), enrich.PausedByHint)
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
+		found := r.Find(t.Context(), titleAsk(t, "anna", "acme", "bolt"))
+		if len(found.Attempts) != 2 || found.Attempts[1].Provider != "acme" || len(found.Failed) > 0 {
+			t.Errorf("failed: %v, attempts = %+v", found.Failed, found.Attempts)
+		}
+	})
+}

@@ -82,7 +82,7 @@ func (r *ride) next(wait time.Duration) *sent {
 	ctx, release := r.untilNews()
 	defer release()
 	if r.job.step == nil {
-		defer func() { r.waited += time.Since(r.idleSince) }()
+		defer r.tire()
 	}
 	until := time.Now().Add(wait)
 	if !sleep(ctx, wait) {
@@ -135,6 +135,14 @@ func (r *ride) bearable() time.Duration {
 		return math.MaxInt64
 	}
 	return max(time.Until(r.leg.othersAt), 0) + r.patience(r.progress)
+}
+
+// tire takes the wait that ends now from the patience, as far as another could have
+// been asked meanwhile.
+func (r *ride) tire() {
+	if r.leg.others {
+		r.waited += max(min(time.Since(r.idleSince), time.Since(r.leg.othersAt)), 0)
+	}
 }
 
 // maxRefused is how often a quota or breaker may refuse what its forecast

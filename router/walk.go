@@ -45,7 +45,8 @@ type progress struct {
 	// failures are exchanges that were not answers, refusedTimes those that never
 	// left.
 	failures, refusedTimes int
-	// waited is how long it was waited for, a job under way apart.
+	// waited is how long it was waited for in the walk's lane while another could be
+	// asked, a job under way apart.
 	waited time.Duration
 	// notBefore is until when it asked to be left alone, repeats why it is asked
 	// once more then.
