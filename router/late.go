@@ -213,11 +213,16 @@ func (w *walk) linkToNews() (ctx context.Context, release func()) {
 }
 
 // rise puts the walk into the lane of the most urgent caller that waits for it.
-// The age of its wait in the other lane is no claim to be served before those who
-// wait there already.
+// What it waited in the other lane counts no more: neither as a claim to be served
+// before those who wait there already, nor against the patience of a caller who has
+// only come.
 func (w *walk) rise() {
-	if w.ask.Urgency != nil && w.ask.Urgency.Above(w.ask.Lane) {
-		w.ask.Lane, w.since = w.ask.Urgency.Lane(), time.Now()
+	if w.ask.Urgency == nil || !w.ask.Urgency.Above(w.ask.Lane) {
+		return
+	}
+	w.ask.Lane, w.since = w.ask.Urgency.Lane(), time.Now()
+	for i := range w.progress {
+		w.progress[i].waited = 0
 	}
 }
 

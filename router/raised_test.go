@@ -107,3 +107,23 @@ func TestARaisedLookUpIsLessPatient(t *testing.T) {
 		}
 	})
 }
+
+// TestARaisedLookUpHasThePatienceOfItsNewLane: what it waited for a provider in the
+// bulk lane does not send it to another that those who ask in its new lane would
+// not be sent to.
+func TestARaisedLookUpHasThePatienceOfItsNewLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acme, bolt := scriptedVendor("acme", "hit"), scriptedVendor("bolt", "hit")
+		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		quota.Pause("acme", time.Now().Add(10*time.Second), enrich.PausedByHint)
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
+		urgency := enrich.NewUrgency(enrich.Bulk)
+		time.AfterFunc(9500*time.Millisecond, func() { urgency.Join(enrich.Interactive) })
+		ask := titleAsk(t, "anna", "acme", "bolt")
+		ask.Lane, ask.Urgency = enrich.Bulk, urgency
+		found := r.Find(t.Context(), ask)
+		if len(found.Attempts) != 1 || found.Attempts[0].Provider != "acme" || len(found.Failed) > 0 {
+			t.Errorf("failed: %v, attempts = %+v", found.Failed, found.Attempts)
+		}
+	})
+}
