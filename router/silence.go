@@ -60,8 +60,9 @@ func (s *silence) ended(began, now time.Time, answered bool) {
 	}
 }
 
-// lasts tells whether the provider is silent, and whether that is news.
-func (s *silence) lasts(now time.Time) (silent, news bool) {
+// lasts tells until when the provider may be silent at most, after which its calls
+// have failed, and whether that is news. It is zero while it answers.
+func (s *silence) lasts(now time.Time) (until time.Time, news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	bearable := max(leastSilence, oddly*s.slowest)
@@ -69,9 +70,9 @@ func (s *silence) lasts(now time.Time) (silent, news bool) {
 		bearable = s.timeout / untried
 	}
 	if s.underWay < s.calls || now.Sub(s.since) < bearable {
-		return false, false
+		return time.Time{}, false
 	}
 	news = !s.told
 	s.told = true
-	return true, news
+	return s.since.Add(s.timeout), news
 }

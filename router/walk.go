@@ -155,11 +155,6 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 		s.barred, s.readyAt = enrich.ReasonBreakerOpen, until
 		return s
 	}
-	silent, news := p.call.breaker.silence.lasts(c.now)
-	if news {
-		w.log.Warn("a provider does not answer, others are asked first", "provider", p.call.name)
-	}
-	s.silent = silent && p.job.step == nil
 	if refusal := w.quota.Forecast(w.quotaAsk(p)); refusal.Reason != "" {
 		s.readyAt, s.waiting, s.pause = refusal.ReadyAt, refusal.Reason, refusal.Pause
 		if refusal.Pause == enrich.PausedByBreaker {
@@ -172,6 +167,18 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 		s.readyAt = p.notBefore
 		if s.waiting == "" {
 			s.waiting = enrich.ReasonPaused
+		}
+	}
+	if until, news := p.call.breaker.silence.lasts(c.now); !until.IsZero() && p.job.step == nil {
+		if news {
+			w.log.Warn("a provider does not answer, others are asked first", "provider", p.call.name)
+		}
+		s.silent = true
+		if until.After(c.latest) {
+			until = c.latest
+		}
+		if until.After(s.readyAt) {
+			s.readyAt = until
 		}
 	}
 	return s
