@@ -77,7 +77,7 @@ func (k Keeper) RecallAll(ctx context.Context, keys []email.Key) []enrich.Recall
 // that hangs is not waited for, so that the answer is in time.
 func (k Keeper) Remember(ctx context.Context, key email.Key, record enrich.Record, until time.Time) {
 	keep := func() {
-		answer := answered{k.Store.SubjectKey(key), record, until, func() bool { return k.objected(key) }}
+		answer := answered{k.Store.SubjectKey(key), record, until, func() (bool, error) { return k.objected(key) }}
 		if err := k.Store.keepAnswer(context.WithoutCancel(ctx), answer); err != nil {
 			k.Log.ErrorContext(ctx, "an answer cannot be kept", "error", err)
 		}
@@ -90,13 +90,17 @@ func (k Keeper) Remember(ctx context.Context, key email.Key, record enrich.Recor
 	k.Caches.Remember(ctx, key, record, until)
 }
 
-// objected tells whether nothing may be kept about a subject, or nobody can tell.
-func (k Keeper) objected(key email.Key) bool {
+// objected tells whether nothing may be kept about a subject. Its error is that
+// nobody can tell.
+func (k Keeper) objected(key email.Key) (bool, error) {
 	if k.Suppressions == nil {
-		return false
+		return false, nil
 	}
 	objected, err := k.Suppressions.Suppressed(key)
-	return objected || err != nil
+	if err != nil {
+		k.Log.Error("an answer cannot be kept, nobody can tell whether the subject is suppressed", "error", err)
+	}
+	return objected, err
 }
 
 // notLongerThan waits so long for what goes on all the same, which Close waits for.
@@ -130,10 +134,12 @@ func (k Keeper) Forget(ctx context.Context, key email.Key) error {
 
 // answered is an answer that is to be kept.
 type answered struct {
-	subject  string
-	record   enrich.Record
-	until    time.Time
-	objected func() bool // asked while the rows are held, for which an erasure waits; nil: false
+	subject string
+	record  enrich.Record
+	until   time.Time
+	// objected is asked while the rows are held, for which an erasure waits. Without an
+	// answer the fresh record is not kept; nil: nobody has.
+	objected func() (bool, error)
 }
 
 // KeepAnswer joins a record with what is kept about a subject.
@@ -170,10 +176,9 @@ func (s *Store) keepAnswers(ctx context.Context, all []answered) ([]struct{}, er
 		}
 		var cells []any
 		for _, subject := range subjects {
-			if ask := fresh[subject].objected; ask != nil && ask() {
-				if _, err := tx.ExecContext(ctx, `DELETE FROM answers WHERE subject = $1`, subject); err != nil {
-					return err
-				}
+			if passed, err := s.pass(ctx, tx, fresh[subject]); err != nil {
+				return err
+			} else if !passed {
 				continue
 			}
 			text, err := textOf(kept[subject].Join(fresh[subject].record))
@@ -191,6 +196,20 @@ func (s *Store) keepAnswers(ctx context.Context, all []answered) ([]struct{}, er
 			keep_until = CASE WHEN answers.keep_until > excluded.keep_until THEN answers.keep_until ELSE excluded.keep_until END`, args...)
 		return err
 	})
+}
+
+// pass tells whether an answer may be kept. Of a subject that has objected nothing
+// stays; where nobody can tell, what was kept before does.
+func (s *Store) pass(ctx context.Context, tx *sql.Tx, answer answered) (bool, error) {
+	if answer.objected == nil {
+		return true, nil
+	}
+	objected, unknown := answer.objected()
+	if !objected && unknown == nil {
+		return true, nil
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM answers WHERE subject = $1 AND ($2 OR record = '')`, answer.subject, objected)
+	return false, err
 }
 
 // holdAnswers makes and locks the rows of subjects, so that of two processes that

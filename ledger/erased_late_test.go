@@ -3,7 +3,9 @@ package ledger_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,13 +16,19 @@ import (
 	"github.com/enrichd/enrichd/ledger/pgtest"
 )
 
-// objection suppresses everybody once somebody has objected.
+// objection suppresses everybody once somebody has objected, and cannot tell when
+// the list is away.
 type objection struct {
 	enrich.NoSuppressions
-	made atomic.Bool
+	made, away atomic.Bool
 }
 
-func (o *objection) Suppressed(email.Key) (bool, error) { return o.made.Load(), nil }
+func (o *objection) Suppressed(email.Key) (bool, error) {
+	if o.away.Load() {
+		return false, errors.New("the list is away")
+	}
+	return o.made.Load(), nil
+}
 
 // TestAnErasureWinsOverAnAnswerThatIsKeptLate: the answer came before the
 // erasure, and the database hung for the process that keeps it until after.
@@ -52,6 +60,46 @@ func TestAnErasureWinsOverAnAnswerThatIsKeptLate(t *testing.T) {
 	var rows int
 	if err := other.Pool().QueryRow(`SELECT COUNT(*) FROM answers WHERE subject = $1`, subject).Scan(&rows); err != nil || rows != 0 {
 		t.Errorf("of the erased %d answers are kept, %v", rows, err)
+	}
+}
+
+// TestWhatIsKeptStaysWhenNobodyCanTell: the list of suppressions cannot be read when
+// more is to be kept. That is not kept; a subject that nothing was kept about has no
+// row.
+func TestWhatIsKeptStaysWhenNobodyCanTell(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]ledger.Config{
+		"SQLite":     {Path: filepath.Join(t.TempDir(), "ledger")},
+		"PostgreSQL": {PostgreSQL: pgtest.Start(t, pgtest.Fast).Database(t)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := open(t, config)
+			var objects objection
+			keeper := ledger.Keeper{Caches: forgetful{}, Store: store, Suppressions: &objects, Log: slog.New(slog.DiscardHandler)}
+			now := time.Now().Truncate(time.Millisecond)
+			keep := func(address, attribute string) string {
+				t.Helper()
+				normal, err := email.Normalize(address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				keeper.Remember(t.Context(), normal.Key(), enrich.NewRecord(enrich.Fact{
+					Attribute: enrich.Attribute(attribute), State: enrich.StateAbsent, Source: "alpha", FetchedAt: now,
+				}), now.Add(time.Hour))
+				return store.SubjectKey(normal.Key())
+			}
+			known := keep(ada, "person.title")
+			objects.away.Store(true)
+			keep(ada, "person.city")
+			unknown := keep("grace@example.com", "person.title")
+			if kept, err := store.Answer(t.Context(), known); err != nil || len(kept.Facts()) != 1 {
+				t.Errorf("kept is %v, %v; want the title alone", kept, err)
+			}
+			var rows int
+			if err := store.Pool().QueryRow(`SELECT COUNT(*) FROM answers WHERE subject = $1`, unknown).Scan(&rows); err != nil || rows != 0 {
+				t.Errorf("%d rows about somebody of whom nothing is kept, %v", rows, err)
+			}
+		})
 	}
 }
 
