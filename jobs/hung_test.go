@@ -28,8 +28,6 @@ func TestAnOperatorIsNotLeftWaiting(t *testing.T) {
 	for name, ask := range map[string]func() error{
 		"pause":  func() error { return queue.Pause(ctx, enrich.Bulk) },
 		"resume": func() error { return queue.Resume(ctx, enrich.Bulk) },
-		"retry":  func() error { return queue.Retry(ctx, 1) },
-		"cancel": func() error { return queue.Cancel(ctx, 1) },
 		"forget": func() error { return queue.Forget(ctx, 1) },
 		"list":   func() error { _, err := queue.List(ctx, 10); return err },
 		"stats":  func() error { _, err := queue.Stats(ctx); return err },

@@ -79,10 +79,7 @@ type Queue interface {
 	// hold for all processes and survive restarts.
 	Pause(ctx context.Context, lane enrich.Lane) error
 	Resume(ctx context.Context, lane enrich.Lane) error
-	// Retry makes a job run now; Cancel ends it. ledger.ErrUnknown: no such job.
-	Retry(ctx context.Context, id int64) error
-	Cancel(ctx context.Context, id int64) error
-	// Forget deletes a job that does not run.
+	// Forget deletes a job that does not run. ledger.ErrUnknown: no such job.
 	Forget(ctx context.Context, id int64) error
 	// List lists up to most jobs in one of the states, newest first; no state:
 	// all.

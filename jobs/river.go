@@ -219,25 +219,10 @@ func (q *queue) Resume(ctx context.Context, lane enrich.Lane) error {
 	return err
 }
 
-// Retry makes a job run now.
-func (q *queue) Retry(ctx context.Context, id int64) error {
-	return q.askOf(ctx, q.client.JobRetry, id)
-}
-
-// Cancel ends a job.
-func (q *queue) Cancel(ctx context.Context, id int64) error {
-	return q.askOf(ctx, q.client.JobCancel, id)
-}
-
 // Forget deletes a job.
 func (q *queue) Forget(ctx context.Context, id int64) error {
-	return q.askOf(ctx, q.client.JobDelete, id)
-}
-
-// askOf asks for something to be done with a job.
-func (q *queue) askOf(ctx context.Context, do func(context.Context, int64) (*rivertype.JobRow, error), id int64) error {
 	return q.ask(ctx, func(ctx context.Context) error {
-		_, err := do(ctx, id)
+		_, err := q.client.JobDelete(ctx, id)
 		return err
 	})
 }
