@@ -60,7 +60,8 @@ func openJournal(path string, log *slog.Logger) (*journal, document, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return j, document{Clean: true}, nil
 	case err != nil:
-		return nil, document{}, errors.Join(err, j.lock.Close())
+		_ = j.lock.Close() // which may be nil
+		return nil, document{}, err
 	}
 	d, err := decode(text)
 	return j, d, err
