@@ -1,6 +1,8 @@
 package router
 
 import (
+	"time"
+
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/providers"
 	"github.com/enrichd/enrichd/quota"
@@ -12,6 +14,7 @@ type job struct {
 	// price is the most that the look-up may charge, reserved in the purse.
 	price enrich.Micros
 	step  *providers.Step // the next exchange; nil: the first
+	due   time.Time       // when it may be made; zero: the first, at once
 	// charged is what its exchanges are known to have charged; unknown tells
 	// that nobody can say what it charged in all.
 	charged enrich.Micros

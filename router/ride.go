@@ -81,9 +81,7 @@ func (r *ride) begin() bool {
 func (r *ride) next(wait time.Duration) *sent {
 	ctx, release := r.untilNews()
 	defer release()
-	if r.job.step == nil {
-		defer r.tire()
-	}
+	defer r.tire()
 	until := time.Now().Add(wait)
 	if !sleep(ctx, wait) {
 		if r.ctx.Err() != nil {
@@ -137,29 +135,27 @@ func (r *ride) bearable() time.Duration {
 	return max(time.Until(r.leg.othersAt), 0) + r.patience(r.progress)
 }
 
-// tire takes the wait that ends now from the patience, as far as another could have
-// been asked meanwhile.
+// tire takes the wait that ends now from the patience, as far as the next exchange
+// was due and another could have been asked meanwhile.
 func (r *ride) tire() {
 	if r.leg.others {
-		r.waited += max(min(time.Since(r.idleSince), time.Since(r.leg.othersAt)), 0)
+		r.waited += max(min(time.Since(r.idleSince), time.Since(r.job.due), time.Since(r.leg.othersAt)), 0)
 	}
 }
 
-// maxRefused is how often a quota or breaker may refuse what its forecast
-// promised before a request gives up on the provider.
-const maxRefused = 5
-
-// refused takes in that the vendor was not called. A later time than could be
-// waited for is no broken promise, as when patience ends. It counts against a job
-// under way all the same, whose patience never ends.
+// refused takes in that the vendor was not called. A quota or breaker that names no
+// later time than was waited for has broken what its forecast promised, as one does
+// that has not heard of other replicas' calls yet. It is asked again after a while,
+// so that others go first whose patience this was, and nobody spins.
 func (r *ride) refused(q question, refusal *quota.Refusal) {
-	if r.job.step != nil || !refusal.ReadyAt.After(q.acquireBy) {
-		r.refusedTimes++
+	until := refusal.ReadyAt
+	if !until.After(q.acquireBy) {
+		r.broken++
+		if backoff := time.Now().Add(r.config.Backoff.before(r.broken)); backoff.After(until) {
+			until = backoff
+		}
 	}
-	r.putOff(refusal.ReadyAt)
-	if r.refusedTimes == maxRefused {
-		r.spent, r.readyAt, r.pause = refusal.Reason, refusal.ReadyAt, refusal.Pause
-	}
+	r.putOff(until)
 	r.debug("not called", r.call, slog.String("reason", refusal.Reason), slog.Time("ready_at", refusal.ReadyAt))
 }
 
@@ -246,10 +242,11 @@ func (r *ride) apply(do reaction, reply providers.Reply) (goesOn bool) {
 		r.log.Info("nobody else is asked", "provider", r.call.name, "reason", do.reason)
 		return false
 	case follow:
-		r.job.step = reply.Next
+		r.proceed(reply.Next, do.wait)
 		return true
 	case park:
-		r.job.step, r.notBefore = reply.Next, time.Now().Add(do.wait)
+		r.proceed(reply.Next, do.wait)
+		r.notBefore = r.job.due
 		return false
 	case again:
 		r.observer.Retried(r.call.name, do.reason)
@@ -267,6 +264,15 @@ func (r *ride) apply(do reaction, reply providers.Reply) (goesOn bool) {
 		r.leave(do)
 		return false
 	}
+}
+
+// proceed goes on with the look-up, which is paid from now on if it was not before:
+// it does not lose to another for what was waited before it began.
+func (r *ride) proceed(next *providers.Step, wait time.Duration) {
+	if r.job.step == nil {
+		r.waited = 0
+	}
+	r.job.step, r.job.due = next, time.Now().Add(wait)
 }
 
 // close shuts the provider, one of its operations, or it for this subject.

@@ -42,11 +42,11 @@ type progress struct {
 	spent   string
 	readyAt time.Time
 	pause   enrich.PauseReason
-	// failures are exchanges that were not answers, refusedTimes those that never
-	// left.
-	failures, refusedTimes int
+	// failures are exchanges that were not answers, broken the times that it could not
+	// be asked when that was promised.
+	failures, broken int
 	// waited is how long it was waited for in the walk's lane while another could be
-	// asked, a job under way apart.
+	// asked, since a job is under way for that alone.
 	waited time.Duration
 	// notBefore is until when it asked to be left alone, repeats why it is asked
 	// once more then.
@@ -185,14 +185,9 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 }
 
 // patience is how much longer it may be waited for while another could be asked at
-// once. A job under way is paid: it does not lose to another for what was waited
-// before it began.
+// once.
 func (w *walk) patience(p *progress) time.Duration {
-	all := w.config.Patience.In(w.ask.Lane)
-	if p.job.step != nil {
-		return all
-	}
-	return max(all-p.waited, 0)
+	return max(w.config.Patience.In(w.ask.Lane)-p.waited, 0)
 }
 
 // quotaAsk is the call's next exchange as limits count it. A look-up pays with
