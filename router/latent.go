@@ -22,13 +22,6 @@ type latent struct {
 	ended    error // what Err said first, and says ever after
 }
 
-// closed is the channel of one that ended before anybody waited for it.
-var closed = func() chan struct{} {
-	done := make(chan struct{})
-	close(done)
-	return done
-}()
-
 // Deadline is the nearer of its own and its parent's.
 func (l *latent) Deadline() (time.Time, bool) {
 	deadline, ok := l.Context.Deadline()
@@ -44,7 +37,8 @@ func (l *latent) Done() <-chan struct{} {
 	switch {
 	case l.made != nil:
 	case l.released || l.ended != nil:
-		return closed
+		l.made, l.unmake = context.WithCancel(l.Context)
+		l.unmake()
 	case l.news != nil:
 		l.made, l.unmake = l.news.linkToNews()
 	default:
