@@ -83,6 +83,7 @@ func (r *Router) newWalk(ctx context.Context, ask enrich.Ask) *walk {
 		}
 	}
 	w.standings = make([]standing, len(w.progress))
+	w.planned.legs = make([]leg, 0, len(w.progress))
 	w.awaited = r.late.awaiting(ask.Subject)
 	return w
 }
