@@ -93,6 +93,32 @@ func TestAJobUnderWayKeepsItsPatience(t *testing.T) {
 	})
 }
 
+// TestAJobThatGoesOnKeepsItsPatience: its provider is busy for a moment at every poll,
+// for longer than patience in all.
+func TestAJobThatGoesOnKeepsItsPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acme, bolt := scriptedVendor("acme", "pending wait 1s times 6, then hit"), scriptedVendor("bolt", "hit")
+		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		for poll := range 6 {
+			time.AfterFunc(time.Duration(poll)*1500*time.Millisecond+time.Second, func() {
+				quota.Pause("acme", time.Now().Add(500*time.Millisecond), enrich.PausedByOperator)
+			})
+		}
+		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
+		found := r.Find(t.Context(), titleAsk(t, "anna", "acme", "bolt"))
+		waited := time.Duration(0)
+		for _, attempt := range found.Attempts {
+			waited += attempt.Waited
+		}
+		if last := found.Attempts[len(found.Attempts)-1]; last.Provider != "acme" || len(found.Attempts) != 7 || len(found.Failed) > 0 {
+			t.Errorf("failed: %v, attempts = %+v", found.Failed, found.Attempts)
+		}
+		if waited < 7500*time.Millisecond {
+			t.Errorf("waited %s in all, which proves nothing", waited)
+		}
+	})
+}
+
 // TestAJobUnderWayIsNotWaitedForWithoutEnd: its provider is paused again and again
 // while another could be asked.
 func TestAJobUnderWayIsNotWaitedForWithoutEnd(t *testing.T) {

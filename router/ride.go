@@ -266,13 +266,10 @@ func (r *ride) apply(do reaction, reply providers.Reply) (goesOn bool) {
 	}
 }
 
-// proceed goes on with the look-up, which is paid from now on if it was not before:
-// it does not lose to another for what was waited before it began.
+// proceed goes on with the look-up. It is paid: it does not lose to another for what
+// was waited for exchanges that were made.
 func (r *ride) proceed(next *providers.Step, wait time.Duration) {
-	if r.job.step == nil {
-		r.waited = 0
-	}
-	r.job.step, r.job.due = next, time.Now().Add(wait)
+	r.job.step, r.job.due, r.waited = next, time.Now().Add(wait), 0
 }
 
 // close shuts the provider, one of its operations, or it for this subject.

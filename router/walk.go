@@ -46,7 +46,7 @@ type progress struct {
 	// be asked when that was promised.
 	failures, broken int
 	// waited is how long it was waited for in the walk's lane while another could be
-	// asked, since a job is under way for that alone.
+	// asked; of a job under way, for its next exchange.
 	waited time.Duration
 	// notBefore is until when it asked to be left alone, repeats why it is asked
 	// once more then.
