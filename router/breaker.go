@@ -189,9 +189,8 @@ func (b *breaker) allow() (report func(verdict), ok bool) {
 	began := time.Now()
 	b.silence.begun(began)
 	return func(v verdict) {
-		failed := errors.Is(v, failing)
-		b.silence.ended(began, time.Now(), !failed)
-		if failed {
+		b.silence.ended(began, time.Now(), v)
+		if errors.Is(v, failing) {
 			b.failed(began)
 		}
 		done(v)

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"errors"
 	"sync"
 	"time"
 )
@@ -42,20 +43,20 @@ func (s *silence) begun(now time.Time) {
 	s.underWay++
 }
 
-// ended notes the end of a call that had begun then. A failure is no answer: as
-// such it would hide that nothing else comes.
-func (s *silence) ended(began, now time.Time, answered bool) {
+// ended notes the end of a call that had begun then. A failure is no sign of life: as
+// such it would hide that nothing else comes. A refusal is one, but comes sooner than
+// answers do.
+func (s *silence) ended(began, now time.Time, v verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.underWay--
-	switch {
-	case answered:
+	if !errors.Is(v, failing) {
+		s.told, s.since = false, now
+	}
+	if v == healthy {
 		s.slowest = max(now.Sub(began), s.slowest-s.slowest/fading)
-		s.told, s.since = false, time.Time{}
-		if s.underWay > 0 {
-			s.since = now
-		}
-	case s.underWay == 0:
+	}
+	if s.underWay == 0 {
 		s.since = time.Time{}
 	}
 }

@@ -23,25 +23,28 @@ func TestSilence(t *testing.T) {
 		}
 		first := begin()
 		time.Sleep(300 * time.Millisecond)
-		s.ended(first, time.Now(), true)
+		s.ended(first, time.Now(), healthy)
 		second := begin()
 		time.Sleep(9 * time.Second)
 		is(false, false) // one call alone may be an odd one
 		third := begin()
 		is(true, true)
 		is(true, false)
-		s.ended(second, time.Now(), false)
+		s.ended(second, time.Now(), failing)
 		fourth := begin()
 		is(true, false) // a failure is no answer
-		s.ended(third, time.Now(), true)
-		is(false, false)
+		for range 1000 {
+			s.ended(begin(), time.Now(), neutral)
+		}
+		is(false, false) // a refusal is a sign of life,
+		s.ended(third, time.Now(), failing)
 		fifth := begin()
 		time.Sleep(1100 * time.Millisecond)
-		is(false, false) // the third took no time, but the first did
+		is(false, false) // but tells nothing of the time that answers take
 		time.Sleep(200 * time.Millisecond)
 		is(true, true)
-		s.ended(fourth, time.Now(), false)
-		s.ended(fifth, time.Now(), false)
+		s.ended(fourth, time.Now(), failing)
+		s.ended(fifth, time.Now(), failing)
 		time.Sleep(time.Hour)
 		begin()
 		begin()
