@@ -4,12 +4,12 @@ package redisconn
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
+
+	"github.com/enrichd/enrichd/tlsclient"
 )
 
 // Config says how a Redis is reached. The zero Config is no Redis.
@@ -106,26 +106,10 @@ func (c TLS) load() (*tls.Config, error) {
 		}
 		return nil, nil
 	}
-	loaded := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.ServerName}
-	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("ca_file: %w", err)
-		}
-		loaded.RootCAs = x509.NewCertPool()
-		if !loaded.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("ca_file: holds no certificate")
-		}
+	loaded, err := tlsclient.Files{Authorities: c.CAFile, Certificate: c.CertFile, Key: c.KeyFile}.Config("ca_file", "cert_file")
+	if err != nil {
+		return nil, err
 	}
-	if (c.CertFile == "") != (c.KeyFile == "") {
-		return nil, errors.New("cert_file: certificate and key go together")
-	}
-	if c.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("cert_file: %w", err)
-		}
-		loaded.Certificates = []tls.Certificate{pair}
-	}
+	loaded.ServerName = c.ServerName
 	return loaded, nil
 }

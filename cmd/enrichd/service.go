@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"fmt"
-	"os"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
+	"github.com/enrichd/enrichd/tlsclient"
 )
 
 // serviceFlags say which running service a command asks, and who asks it.
@@ -48,23 +45,9 @@ func (f serviceFlags) transport() (credentials.TransportCredentials, error) {
 	if !f.TLS && f.CA == "" && f.Cert == "" && f.CertKey == "" {
 		return insecure.NewCredentials(), nil
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if f.CA != "" {
-		text, err := os.ReadFile(f.CA)
-		if err != nil {
-			return nil, fmt.Errorf("--ca: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("--ca: %s holds no certificate", f.CA)
-		}
-	}
-	if f.Cert != "" || f.CertKey != "" {
-		certificate, err := tls.LoadX509KeyPair(f.Cert, f.CertKey)
-		if err != nil {
-			return nil, fmt.Errorf("--cert, --cert-key: %w", err)
-		}
-		config.Certificates = []tls.Certificate{certificate}
+	config, err := tlsclient.Files{Authorities: f.CA, Certificate: f.Cert, Key: f.CertKey}.Config("--ca", "--cert, --cert-key")
+	if err != nil {
+		return nil, err
 	}
 	return credentials.NewTLS(config), nil
 }

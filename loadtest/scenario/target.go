@@ -2,13 +2,12 @@ package scenario
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/enrichd/enrichd/tlsclient"
 )
 
 // Target is a running service.
@@ -48,26 +47,7 @@ type TLS struct {
 
 // Config reads the files. Whom the certificate must name is left to the caller.
 func (t *TLS) Config() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	var problems []error
-	if t.CAFile != "" {
-		text, err := os.ReadFile(filepath.Clean(t.CAFile))
-		config.RootCAs = x509.NewCertPool()
-		switch {
-		case err != nil:
-			problems = append(problems, fmt.Errorf("ca_file: %w", err))
-		case !config.RootCAs.AppendCertsFromPEM(text):
-			problems = append(problems, fmt.Errorf("ca_file: %s holds no certificate", t.CAFile))
-		}
-	}
-	if t.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("cert_file and key_file: %w", err))
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	return config, errors.Join(problems...)
+	return tlsclient.Files{Authorities: t.CAFile, Certificate: t.CertFile, Key: t.KeyFile}.Config("ca_file", "cert_file and key_file")
 }
 
 func (t *Target) setDefaults() {
