@@ -41,6 +41,9 @@ const (
 	topicControl = "river_control"
 )
 
+// lookWithin bounds one look, and how long a PostgreSQL that hangs holds a stop up.
+const lookWithin = time.Second
+
 // watch is a River listener that looks which lanes have jobs that may run, all
 // lanes with one question, and tells River of these. What it misses is found by
 // River's own polls.
@@ -115,7 +118,7 @@ func (w *watch) turn(action string, lane enrich.Lane) {
 // look tells of the lanes that have jobs. An error is met, and reported, by River's
 // own polls as well.
 func (w *watch) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), operateWithin) // River ends a wait often, and a connection would end with it
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin) // River ends a wait often, and a connection would end with it
 	defer cancel()
 	ready := make([]bool, len(Lanes))
 	into := make([]any, len(Lanes))
