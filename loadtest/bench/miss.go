@@ -20,7 +20,7 @@ import (
 // miss is row C7: leads that nobody has asked for, each one call to a vendor,
 // with both tiers and the quota in Redis.
 func miss(ctx context.Context, b *bench) (result, error) {
-	return b.missing(ctx, &measured{}, func(connection *grpc.ClientConn, first int64) func(context.Context, int64) error {
+	return b.missing(ctx, &measured{}, workers, func(connection *grpc.ClientConn, first int64) func(context.Context, int64) error {
 		return func(ctx context.Context, n int64) error {
 			return enrich(ctx, connection, fresh(first+n))
 		}
@@ -28,18 +28,24 @@ func miss(ctx context.Context, b *bench) (result, error) {
 }
 
 // missBatch is row C7b: the same in batches, as a nightly import asks. Four of them
-// at once have 400 calls under way, which is much for a vendor.
+// at once have 256 calls under way, which is much for a vendor.
 func missBatch(ctx context.Context, b *bench) (result, error) {
-	return b.missing(ctx, &measured{records: together, callers: 4}, func(connection *grpc.ClientConn, first int64) func(context.Context, int64) error {
+	const callers = 4
+	return b.missing(ctx, &measured{records: together, callers: callers}, callers*batchWidth, func(connection *grpc.ClientConn, first int64) func(context.Context, int64) error {
 		return func(ctx context.Context, n int64) error {
 			return enrichBatch(ctx, connection, n, hundred(first+n*together, fresh))
 		}
 	})
 }
 
-// missing measures a way to ask for leads that nobody has asked for; way begins
-// each round at another lead.
-func (b *bench) missing(ctx context.Context, ours *measured, way func(connection *grpc.ClientConn, first int64) func(context.Context, int64) error) (result, error) {
+// batchWidth is how many of a batch's questions are with vendors at once, unless
+// enrich.batch_width says otherwise.
+const batchWidth = 64
+
+// missing measures a way to ask for leads that nobody has asked for, which has so
+// many calls under way at most, as the bare client has; way begins each round at
+// another lead.
+func (b *bench) missing(ctx context.Context, ours *measured, underWay int, way func(connection *grpc.ClientConn, first int64) func(context.Context, int64) error) (result, error) {
 	vendors, err := b.vendor()
 	if err != nil {
 		return result{}, err
@@ -81,7 +87,7 @@ func (b *bench) missing(ctx context.Context, ours *measured, way func(connection
 		if err != nil {
 			return result{}, err
 		}
-		least, err := b.bareCalls(ctx, vendors.URL(vendorName))
+		least, err := b.bareCalls(ctx, vendors.URL(vendorName), underWay)
 		if err != nil {
 			return result{}, err
 		}
@@ -103,14 +109,15 @@ func fresh(n int64) *enrichv1.EnrichRequest {
 	return asked
 }
 
-// bareCalls runs the floor of row C7 once and returns its cost of a call.
-func (b *bench) bareCalls(ctx context.Context, url string) (time.Duration, error) {
+// bareCalls runs the floor of row C7 once, with so many calls under way, and
+// returns its cost of a call.
+func (b *bench) bareCalls(ctx context.Context, url string, underWay int) (time.Duration, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, err
 	}
 	command := exec.CommandContext(ctx, "taskset", slices.Concat([]string{"-c", strconv.Itoa(b.Server), self, "floor", "vendor"},
-		[]string{"--vendor", url, "--workers", strconv.Itoa(workers), "--calls", strconv.Itoa(max(int(b.Length/(400*time.Microsecond)), 1000))})...)
+		[]string{"--vendor", url, "--workers", strconv.Itoa(underWay), "--calls", strconv.Itoa(max(int(b.Length/(400*time.Microsecond)), 1000))})...)
 	command.Env = append(os.Environ(), "GOMAXPROCS=1")
 	command.Stderr = os.Stderr
 	text, err := command.Output()
