@@ -316,7 +316,7 @@ func (b *breaker) blame(cause error) {
 func (b *breaker) failed(began time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.streak.failures > 0 {
+	if b.streak.failures > 0 && !b.streak.since.IsZero() { // a success may have come in between
 		return
 	}
 	b.streak.since = began

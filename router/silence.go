@@ -15,7 +15,8 @@ type silence struct {
 
 	mu       sync.Mutex
 	underWay int
-	since    time.Time     // when it was last heard while calls were under way, or the first of them began
+	since    time.Time     // when it was last heard, or so many calls were first under way after that
+	failed   bool          // one of so many calls has since then
 	slowest  time.Duration // answer of late; it fades
 	told     bool          // since the last answer
 }
@@ -33,14 +34,15 @@ const (
 	fading = 64
 )
 
-// begun notes a call.
+// begun notes a call. That one call takes long says nothing of those that join it:
+// they have as much time. One that takes the place of a failed one has not.
 func (s *silence) begun(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.since.IsZero() {
+	s.underWay++
+	if s.underWay == s.calls && !s.failed {
 		s.since = now
 	}
-	s.underWay++
 }
 
 // ended notes the end of a call that had begun then. A failure is no sign of life: as
@@ -49,15 +51,17 @@ func (s *silence) begun(now time.Time) {
 func (s *silence) ended(began, now time.Time, v verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.underWay--
-	if !errors.Is(v, failing) {
-		s.told, s.since = false, now
+	if errors.Is(v, failing) {
+		s.failed = s.failed || s.underWay >= s.calls
+	} else {
+		s.told, s.failed, s.since = false, false, now
 	}
 	if v == healthy {
 		s.slowest = max(now.Sub(began), s.slowest-s.slowest/fading)
 	}
+	s.underWay--
 	if s.underWay == 0 {
-		s.since = time.Time{}
+		s.failed = false
 	}
 }
 

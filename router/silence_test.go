@@ -28,6 +28,8 @@ func TestSilence(t *testing.T) {
 		time.Sleep(9 * time.Second)
 		is(false, false) // one call alone may be an odd one
 		third := begin()
+		is(false, false) // nor does it tell of one that has just begun
+		time.Sleep(1200 * time.Millisecond)
 		is(true, true)
 		is(true, false)
 		s.ended(second, time.Now(), failing)

@@ -178,7 +178,8 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 		if until.After(c.latest) {
 			until = c.latest
 		}
-		if until.After(s.readyAt) {
+		// Of a quota that nobody knows the end of, silence does not tell it.
+		if until.After(s.readyAt) && (s.waiting == "" || !s.readyAt.IsZero()) {
 			s.readyAt = until
 		}
 	}
