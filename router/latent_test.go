@@ -53,14 +53,14 @@ func TestLatent(t *testing.T) {
 				told, released := begin(urgency, time.Time{}), begin(enrich.NewUrgency(enrich.Bulk), time.Time{})
 				orphaned := begin(enrich.NewUrgency(enrich.Bulk), time.Time{})
 				defer orphaned.release()
-				time.Sleep(time.Second - 1)
+				time.Sleep(time.Second - time.Nanosecond)
 				expect("before", begin(nil, time.Now().Add(1)), nil)
 				if timed.Err() != nil || told.Err() != nil {
 					t.Errorf("ended early: %v %v", timed.Err(), told.Err())
 				}
 				urgency.Join(enrich.Interactive)
 				expect("news", told, context.Canceled)
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				expect("deadline", timed, context.DeadlineExceeded)
 				released.release()
 				expect("released", released, context.Canceled)
