@@ -9,7 +9,7 @@ RELEASE_GO ?= go1.26.11
 # By what the compiler knows the hot paths: make profile writes it.
 PROFILE := cmd/enrichd/release.pgo
 
-.PHONY: help demo build release profile test audit bench loadtest crashrun importrun waitrun lint setup generate fields check-generated
+.PHONY: help demo build release profile test fuzz audit bench loadtest crashrun importrun waitrun lint setup generate fields check-generated
 
 help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,11 @@ profile: setup ## Profile the service under the benchmarks' load, for builds to 
 
 test: setup lint check-generated ## Run all checks and tests; sets up what they need.
 	go test -race -vet=off -timeout 10m $(PACKAGES)
+
+fuzz: setup ## Feed made-up input to every fuzz test, each for FUZZTIME=30s.
+	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z]*' . | sed 's|/[^/]*:[0-9]*:func | |' | while read -r folder name; do \
+		echo "$$folder $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(or $(FUZZTIME),30s) "$$folder" </dev/null || exit 1; \
+	done
 
 bench: setup ## Measure cost beside floors: BENCH="--rows C1 --rounds 3 --length 500ms".
 	go run ./loadtest/bench $(BENCH)
