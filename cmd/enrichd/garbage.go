@@ -43,12 +43,7 @@ const (
 // memory limit is kept first.
 func paceGarbage(cache int64) {
 	if os.Getenv("GOGC") == "" {
-		(&pacer{
-			begun:   time.Now(),
-			budget:  max(cache*(100+overhead)/100-besides, leastBudget),
-			room:    max(cache*roomForGarbage/100, leastRoom),
-			percent: 100,
-		}).pace()
+		newPacer(cache).pace()
 	}
 }
 
@@ -61,19 +56,34 @@ type pacer struct {
 	last    time.Time // when the last cycle ended
 }
 
+func newPacer(cache int64) *pacer {
+	return &pacer{
+		budget:  max(cache*(100+overhead)/100-besides, leastBudget),
+		room:    max(cache*roomForGarbage/100, leastRoom),
+		percent: 100,
+		begun:   time.Now(),
+	}
+}
+
 // pace is called again by the next cycle: that finds the mark unused.
 func (p *pacer) pace() {
 	inUse := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(inUse)
-	now := time.Now()
-	percent := p.percentFor(int64(inUse[0].Value.Uint64()), now.Sub(p.begun) > starting && now.Sub(p.last) < restful)
-	p.last = now
+	percent := p.percentFor(int64(inUse[0].Value.Uint64()), p.busy(time.Now()))
 	if percent != p.percent {
 		p.percent = percent
 		debug.SetGCPercent(percent)
 	}
 	type mark struct{ _ *mark }
 	runtime.SetFinalizer(&mark{}, func(*mark) { p.pace() })
+}
+
+// busy tells whether the cycle that ends now came soon after the one before it. A
+// start is never busy.
+func (p *pacer) busy(now time.Time) bool {
+	soon := now.Sub(p.last) < restful
+	p.last = now
+	return soon && now.Sub(p.begun) > starting
 }
 
 // percentFor is how much garbage may gather beside what is in use: as much as the
