@@ -2,6 +2,8 @@ package quota_test
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -55,8 +57,30 @@ func TestCallsGoOnWhereTheStateCannotBeWritten(t *testing.T) {
 			if got := strings.Contains(log.String(), "is written again"); got != (folder == gone) {
 				t.Errorf("told that it is over: %v: %s", got, log.String())
 			}
+			if strings.Contains(log.String(), os.ErrInvalid.Error()) {
+				t.Errorf("told of more than the trouble: %s", log.String())
+			}
 			if keeper.StateFailures() == 0 {
 				t.Error("no failure was counted")
+			}
+		})
+	}
+}
+
+// TestAnUnreadableStateIsReportedAlone, whether or not its folder takes the lock
+// beside it.
+func TestAnUnreadableStateIsReportedAlone(t *testing.T) {
+	for name, folder := range map[string]string{"locked": t.TempDir(), "read-only": "/sys/kernel"} {
+		t.Run(name, func(t *testing.T) {
+			keeper, err := quota.New(quota.Config{StateFile: folder}, nil, quota.Options{})
+			if err == nil {
+				t.Fatal("a folder was read as a state file", keeper.Close())
+			}
+			if trouble := new(fs.PathError); !errors.As(err, &trouble) || trouble.Path != folder {
+				t.Errorf("%v does not name the file", err)
+			}
+			if errors.Is(err, os.ErrInvalid) {
+				t.Errorf("told of more than the trouble: %v", err)
 			}
 		})
 	}
