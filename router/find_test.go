@@ -55,6 +55,14 @@ func scriptedVendor(name, script string) *testVendor {
 	}
 }
 
+// newPair makes a router that asks acme, which answers by the script, and else bolt,
+// which knows. Neither has limits; the quota can pause both.
+func newPair(t *testing.T, script string) (*Router, *quota.Keeper) {
+	acme, bolt := asked("acme", scriptedVendor("acme", script)), asked("bolt", scriptedVendor("bolt", "hit"))
+	keeper := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+	return newRouter(t, Parts{Providers: []Provider{acme, bolt}, Quota: keeper}), keeper
+}
+
 func titleAsk(t *testing.T, name string, sources ...string) enrich.Ask {
 	return enrich.Ask{
 		Subject: subjectOf(t, name),

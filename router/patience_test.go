@@ -22,11 +22,9 @@ func TestPatienceIsForAllWaitsTogether(t *testing.T) {
 	for lane, patience := range patienceOf {
 		t.Run(string(lane), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				acme, bolt := scriptedVendor("acme", "hit"), scriptedVendor("bolt", "hit")
-				quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+				r, quota := newPair(t, "hit")
 				stop := pauseAgainAndAgain(quota.Pause, "acme")
 				defer stop()
-				r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
 				ask := titleAsk(t, "anna", "acme", "bolt")
 				ask.Lane = lane
 				start := time.Now()
@@ -46,12 +44,10 @@ func TestPatienceIsForAllWaitsTogether(t *testing.T) {
 // still asked first when it can be asked at once.
 func TestSpentPatienceTakesWhatIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		acme, bolt := scriptedVendor("acme", "hit"), scriptedVendor("bolt", "hit")
-		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		r, quota := newPair(t, "hit")
 		quota.Pause("bolt", time.Now().Add(time.Minute), enrich.PausedByHint)
 		stop := pauseAgainAndAgain(quota.Pause, "acme")
 		time.AfterFunc(10*time.Second, stop)
-		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
 		ask := titleAsk(t, "anna", "acme", "bolt")
 		ask.Lane = enrich.Standard
 		start := time.Now()
@@ -97,14 +93,12 @@ func TestAJobUnderWayKeepsItsPatience(t *testing.T) {
 // for longer than patience in all.
 func TestAJobThatGoesOnKeepsItsPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		acme, bolt := scriptedVendor("acme", "pending wait 1s times 6, then hit"), scriptedVendor("bolt", "hit")
-		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		r, quota := newPair(t, "pending wait 1s times 6, then hit")
 		for poll := range 6 {
 			time.AfterFunc(time.Duration(poll)*1500*time.Millisecond+time.Second, func() {
 				quota.Pause("acme", time.Now().Add(500*time.Millisecond), enrich.PausedByOperator)
 			})
 		}
-		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
 		found := r.Find(t.Context(), titleAsk(t, "anna", "acme", "bolt"))
 		waited := time.Duration(0)
 		for _, attempt := range found.Attempts {
@@ -125,9 +119,7 @@ func TestAJobUnderWayIsNotWaitedForWithoutEnd(t *testing.T) {
 	for lane, patience := range patienceOf {
 		t.Run(string(lane), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				acme, bolt := scriptedVendor("acme", "pending wait 500ms, then hit"), scriptedVendor("bolt", "hit")
-				quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
-				r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
+				r, quota := newPair(t, "pending wait 500ms, then hit")
 				time.AfterFunc(200*time.Millisecond, func() {
 					stop := pauseAgainAndAgain(quota.Pause, "acme")
 					time.AfterFunc(time.Minute, stop)
@@ -172,14 +164,12 @@ func TestPatienceEndsAWaitOnceAnotherIsFree(t *testing.T) {
 		for lane, patience := range patienceOf {
 			t.Run(name+", "+string(lane), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					acme, bolt := scriptedVendor("acme", answers), scriptedVendor("bolt", "hit")
-					quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+					r, quota := newPair(t, answers)
 					quota.Pause("bolt", time.Now().Add(free), enrich.PausedByHint)
 					if answers == "hit" {
 						stop := pauseAgainAndAgain(quota.Pause, "acme")
 						defer stop()
 					}
-					r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
 					ask := titleAsk(t, "anna", "acme", "bolt")
 					ask.Lane = lane
 					start := time.Now()
@@ -201,14 +191,12 @@ func TestPatienceEndsAWaitOnceAnotherIsFree(t *testing.T) {
 // asked none the less.
 func TestAnEndOfPatienceIsNoRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		acme, bolt := scriptedVendor("acme", "hit"), scriptedVendor("bolt", "hit")
-		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		r, quota := newPair(t, "hit")
 		for provider, length := range map[string]time.Duration{"acme": 20 * time.Second, "bolt": 40 * time.Second} {
 			stop := pauseAgainAndAgain(quota.Pause, provider)
 			time.AfterFunc(length, stop)
 			defer stop()
 		}
-		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
 		start := time.Now()
 		found := r.Find(t.Context(), titleAsk(t, "anna", "acme", "bolt"))
 		if took := time.Since(start); took > 22*time.Second || len(found.Failed) > 0 {
@@ -224,11 +212,9 @@ func TestAnEndOfPatienceIsNoRefusal(t *testing.T) {
 // that another could not be asked either, and asks for a short wait then.
 func TestWaitsWhileNobodyIsFreeCostNoPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		acme, bolt := scriptedVendor("acme", "rate_limited wait 400ms, then hit"), scriptedVendor("bolt", "hit")
-		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		r, quota := newPair(t, "rate_limited wait 400ms, then hit")
 		quota.Pause("acme", time.Now().Add(3*time.Second), enrich.PausedByHint)
 		quota.Pause("bolt", time.Now().Add(3500*time.Millisecond), enrich.PausedByHint)
-		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
 		found := r.Find(t.Context(), titleAsk(t, "anna", "acme", "bolt"))
 		if len(found.Attempts) != 2 || found.Attempts[1].Provider != "acme" || len(found.Failed) > 0 {
 			t.Errorf("failed: %v, attempts = %+v", found.Failed, found.Attempts)

@@ -89,10 +89,8 @@ func TestARaisedLookUpGoesBehindThoseOfItsNewLane(t *testing.T) {
 // for.
 func TestARaisedLookUpIsLessPatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		acme, bolt := scriptedVendor("acme", "hit"), scriptedVendor("bolt", "hit")
-		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		r, quota := newPair(t, "hit")
 		quota.Pause("acme", time.Now().Add(10*time.Second), enrich.PausedByHint)
-		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
 		urgency := enrich.NewUrgency(enrich.Bulk)
 		time.AfterFunc(3*time.Second, func() { urgency.Join(enrich.Interactive) })
 		ask := titleAsk(t, "anna", "acme", "bolt")
@@ -113,10 +111,8 @@ func TestARaisedLookUpIsLessPatient(t *testing.T) {
 // not be sent to.
 func TestARaisedLookUpHasThePatienceOfItsNewLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		acme, bolt := scriptedVendor("acme", "hit"), scriptedVendor("bolt", "hit")
-		quota := newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})
+		r, quota := newPair(t, "hit")
 		quota.Pause("acme", time.Now().Add(10*time.Second), enrich.PausedByHint)
-		r := newRouter(t, Parts{Providers: []Provider{asked("acme", acme), asked("bolt", bolt)}, Quota: quota})
 		urgency := enrich.NewUrgency(enrich.Bulk)
 		time.AfterFunc(9500*time.Millisecond, func() { urgency.Join(enrich.Interactive) })
 		ask := titleAsk(t, "anna", "acme", "bolt")
