@@ -161,7 +161,10 @@ func (q *queue) Start(ctx context.Context) error {
 }
 
 // Stop lets running jobs end.
-func (q *queue) Stop(ctx context.Context) error { return q.client.Stop(ctx) }
+func (q *queue) Stop(ctx context.Context) error {
+	q.watch.stop() // River waits for a look that hangs
+	return q.client.Stop(ctx)
+}
 
 // Submit puts jobs into the queue when tx commits.
 func (q *queue) Submit(ctx context.Context, tx *sql.Tx, jobs ...Job) error {

@@ -41,7 +41,7 @@ const (
 	topicControl = "river_control"
 )
 
-// lookWithin bounds one look, and how long a PostgreSQL that hangs holds a stop up.
+// lookWithin bounds one look: where one hangs, the next may not.
 const lookWithin = time.Second
 
 // watch is a River listener that looks which lanes have jobs that may run, all
@@ -50,6 +50,9 @@ const lookWithin = time.Second
 type watch struct {
 	store    *ledger.Store
 	question string
+	within   time.Duration   // bounds a look
+	works    context.Context // until stop
+	stop     context.CancelFunc
 	told     chan struct{} // holds a token when there is more to tell
 	looked   time.Time     // of the one who waits: River has one
 
@@ -66,7 +69,9 @@ func newWatch(store *ledger.Store) *watch {
 	for i, lane := range Lanes {
 		each[i] = fmt.Sprintf(`EXISTS (SELECT 1 FROM river_job WHERE state = 'available' AND queue = '%s' AND scheduled_at <= %s)`, lane, now)
 	}
-	return &watch{store: store, question: "SELECT " + strings.Join(each, ", "), told: make(chan struct{}, 1)}
+	w := &watch{store: store, question: "SELECT " + strings.Join(each, ", "), within: lookWithin, told: make(chan struct{}, 1)}
+	w.works, w.stop = context.WithCancel(context.Background())
+	return w
 }
 
 // WaitForNotification waits until there is something to tell.
@@ -82,7 +87,7 @@ func (w *watch) WaitForNotification(ctx context.Context) (*riverdriver.Notificat
 		case <-w.told:
 		case <-look.C:
 			w.looked = time.Now()
-			w.look(ctx)
+			w.look()
 		}
 		look.Stop()
 	}
@@ -116,9 +121,10 @@ func (w *watch) turn(action string, lane enrich.Lane) {
 }
 
 // look tells of the lanes that have jobs. An error is met, and reported, by River's
-// own polls as well.
-func (w *watch) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin) // River ends a wait often, and a connection would end with it
+// own polls as well. Only a stop breaks it off: River ends a wait often, and the
+// connection would end with it.
+func (w *watch) look() {
+	ctx, cancel := context.WithTimeout(w.works, w.within)
 	defer cancel()
 	ready := make([]bool, len(Lanes))
 	into := make([]any, len(Lanes))

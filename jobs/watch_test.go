@@ -26,20 +26,26 @@ func onBoth(t *testing.T, promise func(t *testing.T, store *ledger.Store, q *que
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, err := ledger.Open(t.Context(), config(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer store.Close()
 			worked := make(chan string)
-			handle := func(_ context.Context, task Task) error { worked <- task.Target; return nil }
-			q, err := newQueue(t.Context(), store, Config{}.WithDefaults(), map[Kind]Handler{Enrich: handle, Deliver: handle}, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			store, q := queueIn(t, config(t), func(_ context.Context, task Task) error { worked <- task.Target; return nil })
 			promise(t, store, q, worked)
 		})
 	}
+}
+
+// queueIn makes a queue that is not started.
+func queueIn(t *testing.T, config ledger.Config, handle Handler) (*ledger.Store, *queue) {
+	t.Helper()
+	store, err := ledger.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	q, err := newQueue(t.Context(), store, Config{}.WithDefaults(), map[Kind]Handler{Enrich: handle, Deliver: handle}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, q
 }
 
 // TestTheWatchTellsOfLanesWithJobs: of those whose time has come, whichever
@@ -151,4 +157,43 @@ func TestAResumedLaneGoesOnAtOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestALookThatHangsEnds with its time, and with a stop.
+func TestALookThatHangsEnds(t *testing.T) {
+	t.Parallel()
+	store, q := queueIn(t, ledger.Config{PostgreSQL: pgtest.Start(t, pgtest.Fast).Database(t)}, nil)
+	held, err := store.Pool().Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Rollback()
+	if _, err := held.Exec(`LOCK TABLE river_job IN ACCESS EXCLUSIVE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	look := func(w *watch) (over chan struct{}) {
+		over = make(chan struct{})
+		go func() { defer close(over); w.look() }()
+		return over
+	}
+	ends := func(over chan struct{}, with string) {
+		t.Helper()
+		select {
+		case <-over:
+		case <-time.After(20 * time.Second):
+			t.Errorf("a look does not end with %s", with)
+		}
+	}
+	ends(look(newWatch(store)), "its time")
+	q.watch.within = time.Hour
+	over := look(q.watch)
+	for hangs := false; !hangs; {
+		if err := held.QueryRow(`SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)`).Scan(&hangs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := q.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ends(over, "a stop")
 }
