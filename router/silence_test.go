@@ -1,9 +1,13 @@
 package router
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/enrichd/enrichd/enrich"
 )
 
 // TestSilence of a provider whose answers take 300 ms at most.
@@ -52,4 +56,34 @@ func TestSilence(t *testing.T) {
 		begin()
 		is(false, false) // nothing was under way in that hour
 	})
+}
+
+// TestOtherBreakerSettingsForgetHowSlowAProviderWas: one that answered after 5 s once
+// may be silent for its whole time, and one that is not known for 2 s.
+func TestOtherBreakerSettingsForgetHowSlowAProviderWas(t *testing.T) {
+	for name, reload := range map[string]struct {
+		to    BreakerConfig
+		first string // to be asked after 3 s of silence
+	}{"other settings": {BreakerConfig{Least: 30}, "bolt"}, "the same": {BreakerConfig{}, "acme"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				listed := []Provider{asked("acme", scriptedVendor("acme", "hit in 5s, then hang")), asked("bolt", scriptedVendor("bolt", "hit"))}
+				r := newRouter(t, Parts{Providers: listed, Quota: newQuota(t, map[string][]enrich.Limit{"acme": nil, "bolt": nil})})
+				find := func(name string) enrich.Found { return r.Find(t.Context(), titleAsk(t, name, "acme", "bolt")) }
+				find("anna")
+				if err := r.Apply(Config{Breaker: reload.to}, listed); err != nil {
+					t.Fatal(err)
+				}
+				var others sync.WaitGroup
+				defer others.Wait()
+				for i := range 5 {
+					others.Go(func() { find(fmt.Sprint("other", i)) })
+				}
+				time.Sleep(3 * time.Second)
+				if first := find("hugo").Attempts[0].Provider; first != reload.first {
+					t.Errorf("%s was asked first, want %s", first, reload.first)
+				}
+			})
+		})
+	}
 }
