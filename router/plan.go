@@ -17,7 +17,7 @@ type standing struct {
 	// barred is why it cannot be asked at all; empty: it can.
 	barred string
 	// readyAt is when it can be asked; zero: at once, or nobody knows when if it
-	// is barred.
+	// is barred or waits.
 	readyAt time.Time
 	// waiting is why it cannot be asked at once.
 	waiting string
@@ -31,6 +31,16 @@ type standing struct {
 	// inFlight tells that a call to the provider is awaited, until readyAt at
 	// the latest.
 	inFlight bool
+}
+
+// delay has it asked no sooner than then, and tells whether that is later. Where
+// nobody knows when a wait ends, nothing else tells it.
+func (s *standing) delay(until time.Time) (later bool) {
+	if !until.After(s.readyAt) || s.waiting != "" && s.readyAt.IsZero() {
+		return false
+	}
+	s.readyAt = until
+	return true
 }
 
 // circumstances are what a plan is made in.

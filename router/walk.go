@@ -164,11 +164,8 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 			return s
 		}
 	}
-	if p.notBefore.After(c.now) && p.notBefore.After(s.readyAt) && (s.waiting == "" || !s.readyAt.IsZero()) {
-		s.readyAt = p.notBefore
-		if s.waiting == "" {
-			s.waiting = enrich.ReasonPaused
-		}
+	if p.notBefore.After(c.now) && s.delay(p.notBefore) && s.waiting == "" {
+		s.waiting = enrich.ReasonPaused
 	}
 	if until, news := p.call.breaker.silence.lasts(c.now); !until.IsZero() && p.job.step == nil {
 		if news {
@@ -178,10 +175,7 @@ func (w *walk) stand(p *progress, c circumstances) standing {
 		if until.After(c.latest) {
 			until = c.latest
 		}
-		// Of a quota that nobody knows the end of, silence does not tell it.
-		if until.After(s.readyAt) && (s.waiting == "" || !s.readyAt.IsZero()) {
-			s.readyAt = until
-		}
+		s.delay(until)
 	}
 	return s
 }
