@@ -25,6 +25,7 @@ var meanings = map[string]string{
 	"retry_depth":          "how often the call was made that a vendor got most often",
 	"retry_spread":         "standard deviation over mean of the time between a call and its repeat",
 	"refused_per_10k":      "calls that a limit or a ban refused, per 10,000 calls; not those that a fault did",
+	"late_refused_per_10k": "the same in the second half of the load, when what there is to learn of a limit has been learnt",
 	"too_many_per_10k":     "calls answered 429, faults included, per 10,000 calls",
 	"after_spent":          "calls refused because a day or month was spent",
 	"duplicates":           "calls billed for what had been billed before",
@@ -120,7 +121,7 @@ func (e Evidence) askFigures(f map[string]float64) {
 
 // ledgerFigures are what vendors saw.
 func (e Evidence) ledgerFigures(f map[string]float64) {
-	var calls, refused, tooMany, duplicates, cost, spent, depth, cut int64
+	var calls, refused, tooMany, duplicates, cost, spent, depth, cut, lateCalls, lateRefused int64
 	var gaps []float64
 	subjects := map[string]bool{} // vendors of one server call them alike
 	for _, l := range e.Ledgers {
@@ -129,7 +130,14 @@ func (e Evidence) ledgerFigures(f map[string]float64) {
 		spent, cut = spent+l.spent(), cut+l.Cut
 		last := map[string]time.Time{}
 		times := map[string]int64{}
+		half := e.Began.Add(e.Length / 2)
 		for _, entry := range l.Entries {
+			if !entry.Time.Before(half) {
+				lateCalls++
+				if entry.Limit != "" && !struck(entry) {
+					lateRefused++
+				}
+			}
 			if before, again := last[entry.Request]; again {
 				gaps = append(gaps, entry.Time.Sub(before).Seconds())
 			}
@@ -159,6 +167,7 @@ func (e Evidence) ledgerFigures(f map[string]float64) {
 	if cut > 0 {
 		return // what is left would tell of fewer leads and fewer repeats
 	}
+	setShare(f, "late_refused_per_10k", 10_000, lateRefused, lateCalls)
 	setShare(f, "calls_per_lead", 1, calls, int64(len(subjects)))
 	if depth > 0 {
 		f["retry_depth"] = float64(depth)

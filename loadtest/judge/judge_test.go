@@ -1,8 +1,10 @@
 package judge_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/enrichd/enrichd/loadtest/fleet"
 	"github.com/enrichd/enrichd/loadtest/judge"
 	"github.com/enrichd/enrichd/loadtest/scenario"
+	"github.com/enrichd/enrichd/loadtest/scenarios"
 	"github.com/enrichd/enrichd/providers/fakevendor"
 	"github.com/enrichd/enrichd/providers/fakevendor/strict"
 )
@@ -75,7 +78,7 @@ func TestFiguresOfAMadeUpRun(t *testing.T) {
 	for name, want := range map[string]float64{
 		"answered": 200, "answered_per_second": 10, "failed_share": 5.0 / 205, "found_share": 0.95, "lost_share": 15.0 / 195, "lost_share.sales": 15.0 / 195, "missing_share": 0.025, "missing_share.sales": 0.025, "wrong_answers": 2, "unfinished": 5,
 		"quota_used": 90.0 / 150, "quota_used.acme": 90.0 / 150,
-		"refused_per_10k": 10_000.0 * 10 / 105, "duplicates": 1, "after_spent": 2,
+		"refused_per_10k": 10_000.0 * 10 / 105, "late_refused_per_10k": 10_000.0 * 10 / 55, "duplicates": 1, "after_spent": 2,
 		"calls_per_lead": 105.0 / 89, "retry_depth": 2,
 		"hit_ratio": 100.0 / 190, "cost_micros": 9_000_000, "cost_per_record": 9_000_000.0 / 190,
 		"saved_micros": 10_000_000, "saved_share": 10.0 / 19,
@@ -172,7 +175,7 @@ func TestACutLedgerTellsNoLeads(t *testing.T) {
 	evidence := madeUp()
 	evidence.Ledgers[0].Entries, evidence.Ledgers[0].Cut = evidence.Ledgers[0].Entries[50:], 50
 	r := judge.Judge(&scenario.Scenario{}, evidence)
-	for _, figure := range []string{"calls_per_lead", "retry_depth", "retry_spread"} {
+	for _, figure := range []string{"calls_per_lead", "retry_depth", "retry_spread", "late_refused_per_10k"} {
 		if got, known := r.Figures[figure]; known {
 			t.Errorf("%s is %v", figure, got)
 		}
@@ -191,7 +194,7 @@ func TestNothingHasNoShare(t *testing.T) {
 		Ledgers: []judge.Ledger{{Name: "acme"}},
 	}
 	for _, figure := range []string{
-		"calls_per_lead", "refused_per_10k", "too_many_per_10k", "retry_depth", "retry_spread", "hit_ratio", "failed_share",
+		"calls_per_lead", "refused_per_10k", "late_refused_per_10k", "too_many_per_10k", "retry_depth", "retry_spread", "hit_ratio", "failed_share",
 		"failed_share.sales", "found_share", "lost_share", "missing_share", "wrong_answers", "wait.sales.p50", "wait.sales.max",
 	} {
 		r := judge.Judge(&scenario.Scenario{SLO: []string{figure + " <= 1000"}}, idle)
@@ -202,6 +205,55 @@ func TestNothingHasNoShare(t *testing.T) {
 	r := judge.Judge(&scenario.Scenario{SLO: []string{"vendor_calls <= 0", "unfinished <= 45"}}, idle)
 	if !r.Passed {
 		t.Errorf("checks %+v", r.Checks)
+	}
+}
+
+// TestWhoNeverLearnsIsTold judges two fleets at the vendor of the scenario
+// "lowered": what the first window after the change refuses is the same and most
+// of it, but one of them asks for 5 % too much for ever.
+func TestWhoNeverLearnsIsTold(t *testing.T) {
+	text, err := scenarios.Files.ReadFile("lowered.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lowered, err := scenario.Parse("lowered.yaml", bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		refused int // of each later window
+		good    bool
+	}{"learns": {1, true}, "never learns": {8, false}} {
+		var entries []fakevendor.Entry
+		book := func(at time.Duration, calls int, limit string) {
+			for range calls {
+				entries = append(entries, fakevendor.Entry{Time: began.Add(at), Request: fmt.Sprint(len(entries)), Limit: limit})
+			}
+		}
+		var refused int64
+		for window := range 9 {
+			at, admitted, over := time.Duration(window)*10*time.Second, 300, 0
+			if window >= 3 {
+				admitted, over = 150, test.refused
+			}
+			if window == 3 {
+				over = 110
+			}
+			book(at, admitted, "")
+			book(at+time.Second, over, "rate")
+			refused += int64(over)
+		}
+		ledger := judge.Ledger{Summary: fakevendor.Summary{Calls: int64(len(entries)), RefusedBy: map[string]int64{"rate": refused}}, Entries: entries}
+		r := judge.Judge(lowered, judge.Evidence{Began: began, Length: lowered.Length, Ledgers: []judge.Ledger{ledger}})
+		good := true
+		for _, check := range r.Checks {
+			if strings.HasSuffix(check.Figure, "refused_per_10k") {
+				good = good && check.Passed
+			}
+		}
+		if good != test.good {
+			t.Errorf("%s: good: %t, figures %v", name, good, r.Figures)
+		}
 	}
 }
 
