@@ -14,6 +14,9 @@ func Judge(s *scenario.Scenario, e Evidence) *Report {
 		Began: e.Began, Seconds: e.Length.Seconds(), Planned: s.Length.Seconds(), Interrupted: e.Interrupted,
 		Figures: e.figures(), Traffic: e.Traffic, Processes: e.Processes, Marks: e.Marks,
 	}
+	if s.Target != nil {
+		r.Replicas = 0 // nobody knows
+	}
 	for _, ledger := range e.Ledgers {
 		r.Vendors = append(r.Vendors, ledger.vendor(e.Began, e.Length))
 		r.Bands = append(r.Bands, ledger.faultBands(e.Began)...)

@@ -21,9 +21,10 @@ type Report struct {
 	Planned     float64 `json:"planned_seconds"`
 	Interrupted bool    `json:"interrupted"`
 
-	Machine  string `json:"machine"`
-	Commit   string `json:"commit"`
-	Replicas int    `json:"replicas"`
+	Machine string `json:"machine"`
+	Commit  string `json:"commit"`
+	// Replicas that were started; 0 with a service of one's own.
+	Replicas int `json:"replicas"`
 
 	// Passed is true when every check holds and nobody interrupted the run.
 	Passed bool    `json:"passed"`

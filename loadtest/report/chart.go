@@ -131,9 +131,14 @@ func (s series) draw(out *strings.Builder, plot frame) {
 	step := plot.seconds / float64(max(len(values), 1))
 	var path strings.Builder
 	begin := -1.0
+	width := plot.width * step / plot.seconds
 	end := func(x float64) {
-		if begin >= 0 && s.area {
+		switch {
+		case begin < 0:
+		case s.area:
 			fmt.Fprintf(&path, "L%.1f %.1fL%.1f %.1fZ", x, plot.y+plot.height, begin, plot.y+plot.height)
+		case begin == x: // a value between gaps, which would be a line without a length
+			fmt.Fprintf(&path, "m%.1f 0h%.1f", -width/2, width)
 		}
 		begin = -1
 	}
