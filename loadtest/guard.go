@@ -34,7 +34,7 @@ func guard(target *scenario.Target, public []string) (*scenario.Target, error) {
 func lookUp(address string, public []string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%q is not of the form host:port, with an IPv6 address in brackets", address)
 	}
 	// What follows the colon becomes a part of URLs, where more than a number
 	// could name another host.

@@ -41,6 +41,15 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestTheFormOfAnAddressIsSaid where a URL or a bare host is given for it.
+func TestTheFormOfAnAddressIsSaid(t *testing.T) {
+	for _, address := range []string{"http://127.0.0.1:8471", "127.0.0.1", "::1:8471"} {
+		if _, err := guard(&scenario.Target{GRPC: address}, nil); err == nil || !strings.Contains(err.Error(), "host:port") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 // TestWhatTheGuardFoundIsAsked: a name is looked up once, but for those that the
 // command line names.
 func TestWhatTheGuardFoundIsAsked(t *testing.T) {
