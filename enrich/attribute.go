@@ -51,6 +51,31 @@ type Spec struct {
 	Field protoreflect.FieldDescriptor
 }
 
+// Text is the attribute's value in a response, as files of results have it: the
+// items of lists are separated by semicolons. It is empty where there is none.
+func (s Spec) Text(response *enrichv1.EnrichResponse) string {
+	record := response.GetPerson().ProtoReflect()
+	if s.Attribute.Kind() == Company {
+		record = response.GetCompany().ProtoReflect()
+	}
+	if !record.IsValid() || !record.Has(s.Field) {
+		return ""
+	}
+	value := record.Get(s.Field)
+	switch s.Form {
+	case List:
+		var texts []string
+		for i := range value.List().Len() {
+			texts = append(texts, value.List().Get(i).String())
+		}
+		return strings.Join(texts, ";")
+	case Word:
+		return WordOf(s.Field.Enum().Values().ByNumber(protoreflect.EnumNumber(value.Enum())))
+	default:
+		return value.String()
+	}
+}
+
 // contract is read once from the generated descriptors: the only list of
 // attributes is the contract itself. Sorted are the attributes by name.
 var (

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"google.golang.org/protobuf/reflect/protoreflect"
-
 	"github.com/enrichd/enrichd/enrich"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 )
@@ -48,33 +46,9 @@ func resultCells(r result) []string {
 	}
 	cells := []string{outcomeWord(r.response.GetOutcome()), r.response.GetEmail(), ""}
 	for _, spec := range enrich.Attributes() {
-		cells = append(cells, attributeCell(r.response, spec))
+		cells = append(cells, spec.Text(r.response))
 	}
 	return append(cells, strings.Join(providersOf(r.response), " "), strconv.FormatInt(r.response.GetCostMicros(), 10))
-}
-
-// attributeCell is a value as text; lists are separated by semicolons.
-func attributeCell(response *enrichv1.EnrichResponse, spec enrich.Spec) string {
-	record := response.GetPerson().ProtoReflect()
-	if spec.Attribute.Kind() == enrich.Company {
-		record = response.GetCompany().ProtoReflect()
-	}
-	if !record.IsValid() || !record.Has(spec.Field) {
-		return ""
-	}
-	value := record.Get(spec.Field)
-	switch spec.Form {
-	case enrich.List:
-		var texts []string
-		for i := range value.List().Len() {
-			texts = append(texts, value.List().Get(i).String())
-		}
-		return strings.Join(texts, ";")
-	case enrich.Word:
-		return enrich.WordOf(spec.Field.Enum().Values().ByNumber(protoreflect.EnumNumber(value.Enum())))
-	default:
-		return value.String()
-	}
 }
 
 func outcomeWord(outcome enrichv1.Outcome) string {
