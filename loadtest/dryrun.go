@@ -16,7 +16,7 @@ import (
 func openFiles(s *scenario.Scenario) error {
 	var problems []error
 	for _, t := range s.Traffic {
-		if _, err := workload.New(t.Name, t.Workload); err != nil {
+		if _, _, err := workload.New(t.Name, t.Workload); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", t.Name, err))
 		}
 	}

@@ -75,9 +75,6 @@ func (s *Scenario) setDefaults() {
 		if t.Workload.Skew == 0 {
 			t.Workload.Skew = 1.1
 		}
-		if t.Workload.Column == "" {
-			t.Workload.Column = "email"
-		}
 		if t.Workers == 0 {
 			t.Workers = 64
 			if t.Rate > 0 {

@@ -101,7 +101,8 @@ type Workload struct {
 	People int `yaml:"people"`
 	// Skew of zipf, above 1; 0: 1.1.
 	Skew float64 `yaml:"skew"`
-	// File of csv, and the Column that holds addresses; empty: "email".
+	// File of csv, and the Column that holds addresses; empty: one with a usual
+	// name, such as "email".
 	File   string `yaml:"file"`
 	Column string `yaml:"column"`
 }

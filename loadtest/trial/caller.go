@@ -34,7 +34,7 @@ const grace = time.Second
 type caller struct {
 	scenario.Traffic
 
-	oracle *oracle // nil with a target
+	known knowledge // of the leads; nil: none
 
 	source   workload.Source
 	doors    []*door
@@ -84,16 +84,22 @@ func (d *door) driverFor() drive.Driver {
 }
 
 func (t *trial) startCallers() error {
-	truth, err := t.oracle()
+	oracle, err := t.oracle()
 	if err != nil {
 		return err
 	}
 	for _, traffic := range t.Traffic {
-		source, err := workload.New(traffic.Name, traffic.Workload)
+		source, facts, err := workload.New(traffic.Name, traffic.Workload)
 		if err != nil {
 			return fmt.Errorf("%s: %w", traffic.Name, err)
 		}
-		c := &caller{Traffic: traffic, source: source, recorder: drive.NewRecorder(), oracle: truth}
+		c := &caller{Traffic: traffic, source: source, recorder: drive.NewRecorder()}
+		switch {
+		case oracle != nil: // what these vendors know is the truth
+			c.known = oracle
+		case facts != nil:
+			c.known = filed{facts}
+		}
 		if t.Target != nil {
 			service, err := targetFor(traffic.Via, t.Target)
 			if err != nil {
@@ -228,12 +234,12 @@ func (c *caller) budget() time.Duration {
 
 // examine compares an answer with the truth where that is known.
 func (c *caller) examine(email string, answer drive.Answer) {
-	if c.oracle == nil {
+	if c.known == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.oracle.examine(email, c.Fields, answer, &c.examined)
+	examine(c.known, email, c.Fields, answer, &c.examined)
 }
 
 // driver of the nth exchange: replicas in turn, but for those that are away or

@@ -2,6 +2,8 @@ package trial
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -39,12 +41,18 @@ func outcome(t *testing.T, traffic scenario.Traffic, length time.Duration, o *or
 	if traffic.Workers == 0 {
 		traffic.Workers = 1000
 	}
-	source, err := workload.New(traffic.Name, traffic.Workload)
+	source, facts, err := workload.New(traffic.Name, traffic.Workload)
 	if err != nil {
 		t.Fatal(err)
 	}
 	open := func() (drive.Driver, error) { return s, nil }
-	c := &caller{Traffic: traffic, source: source, recorder: drive.NewRecorder(), doors: []*door{{open: open}}, oracle: o}
+	c := &caller{Traffic: traffic, source: source, recorder: drive.NewRecorder(), doors: []*door{{open: open}}}
+	switch {
+	case o != nil:
+		c.known = o
+	case facts != nil:
+		c.known = filed{facts}
+	}
 	began := time.Now()
 	ctx, cancel := context.WithDeadline(t.Context(), began.Add(length))
 	defer cancel()
@@ -199,7 +207,10 @@ func TestAnswersAreComparedWithTheTruth(t *testing.T) {
 	about := func(email string) drive.Answer {
 		facts := vendors.Truth(email)
 		title, city := facts["person.title"].(string), facts["person.city"].(string)
-		return drive.Answer{Code: "OK", Tier: "vendor", Response: &enrichv1.EnrichResponse{Person: &enrichv1.Person{Title: &title, City: &city}}}
+		count := facts["company.employee_count"].(int64)
+		return drive.Answer{Code: "OK", Tier: "vendor", Response: &enrichv1.EnrichResponse{
+			Person: &enrichv1.Person{Title: &title, City: &city}, Company: &enrichv1.Company{EmployeeCount: &count, Technologies: facts["company.technologies"].([]string)},
+		}}
 	}
 	first := workload.Address("clicks", 0)
 	for name, test := range map[string]struct {
@@ -213,6 +224,21 @@ func TestAnswersAreComparedWithTheTruth(t *testing.T) {
 			return answer
 		}, 0, 0.5, 0},
 		"the first's": {func(context.Context, drive.Question) drive.Answer { return about(first) }, 0, 0, 1},
+		"a wrong number": {func(_ context.Context, q drive.Question) drive.Answer {
+			answer := about(q.Email)
+			*answer.Response.Company.EmployeeCount++
+			return answer
+		}, 0, 0, 1},
+		"a wrong list": {func(_ context.Context, q drive.Question) drive.Answer {
+			answer := about(q.Email)
+			answer.Response.Company.Technologies = []string{"invented"}
+			return answer
+		}, 0, 0, 1},
+		"a wrong word": {func(_ context.Context, q drive.Question) drive.Answer {
+			answer := about(q.Email)
+			answer.Response.Person.EmailStatus = enrichv1.EmailStatus_EMAIL_STATUS_DISPOSABLE.Enum()
+			return answer
+		}, 0, 0, 1},
 		"nothing": {func(context.Context, drive.Question) drive.Answer {
 			return drive.Answer{Code: "OK", Outcome: "not_found", Response: &enrichv1.EnrichResponse{}}
 		}, 1, -1, 0},
@@ -231,6 +257,46 @@ func TestAnswersAreComparedWithTheTruth(t *testing.T) {
 				if wrong, known := f["wrong_answers"]; known {
 					t.Errorf("%s: %v wrong answers where there was nothing to compare", name, wrong)
 				}
+			}
+		})
+	}
+}
+
+// TestAnswersAreComparedWithTheFile asks services about a lead of whom a file
+// says one thing, another of whom it says nothing, and a third of whom it says
+// all that is asked for.
+func TestAnswersAreComparedWithTheFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "leads.csv")
+	text := "email,notes,person.title,company.employee_count\nada@acme.example,x,Engineer,\nbo@acme.example,x,,\ncy@acme.example,x,Engineer,20\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tell := func(title string, count int64) service {
+		return func(context.Context, drive.Question) drive.Answer {
+			company := &enrichv1.Company{}
+			if count > 0 {
+				company.EmployeeCount = &count
+			}
+			return drive.Answer{Code: "OK", Tier: "vendor", Response: &enrichv1.EnrichResponse{Person: &enrichv1.Person{Title: &title}, Company: company}}
+		}
+	}
+	nothing := func(context.Context, drive.Question) drive.Answer {
+		return drive.Answer{Code: "OK", Outcome: "not_found", Response: &enrichv1.EnrichResponse{}}
+	}
+	for name, test := range map[string]struct {
+		service service
+		want    judge.Examined
+	}{
+		"true":         {tell("Engineer", 20), judge.Examined{Known: 20, Fields: 30, Compared: 20}},
+		"a part":       {tell("Engineer", 0), judge.Examined{Known: 20, Fields: 30, Missing: 10, Compared: 20}},
+		"wrong":        {tell("Clerk", 20), judge.Examined{Known: 20, Fields: 30, Compared: 20, Wrong: 20}},
+		"wrong number": {tell("Engineer", 21), judge.Examined{Known: 20, Fields: 30, Compared: 20, Wrong: 10}},
+		"nothing":      {nothing, judge.Examined{Known: 20, Lost: 20}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			traffic := scenario.Traffic{Rate: 10, Leads: 30, Workload: scenario.Workload{Kind: "csv", File: file}}
+			if got := outcome(t, traffic, 10*time.Second, nil, test.service).Traffic[0].Examined; got != test.want {
+				t.Errorf("%s: %+v, want %+v", name, got, test.want)
 			}
 		})
 	}

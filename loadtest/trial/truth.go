@@ -6,16 +6,25 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/reflect/protoreflect"
-
 	"github.com/enrichd/enrichd/enrich"
 	"github.com/enrichd/enrichd/loadtest/drive"
 	"github.com/enrichd/enrichd/loadtest/judge"
+	"github.com/enrichd/enrichd/loadtest/workload"
 	enrichv1 "github.com/enrichd/enrichd/proto/enrich/v1"
 	"github.com/enrichd/enrichd/providers"
 	"github.com/enrichd/enrichd/providers/engine"
 	"github.com/enrichd/enrichd/providers/fakevendor"
 )
+
+// knowledge is what is known about leads, to compare answers with.
+type knowledge interface {
+	// expected are the attributes that were asked for and that can be told of the
+	// lead, and whether one is sure to. Without fields everything was asked for.
+	expected(email string, fields []string) map[string]bool
+	// compare tells whether there was anything to compare what was told of the
+	// lead with, and whether any of it is not true.
+	compare(email string, told map[string]string) (compared, wrong bool)
+}
 
 // world is what is true, and what the fake vendors know of it.
 type world interface {
@@ -67,12 +76,7 @@ func newOracle(w world, definitions map[string]string) (*oracle, error) {
 	return o, nil
 }
 
-// spelt are attributes that some vendor spells in a way of its own.
-var spelt = []string{"person.region"}
-
-// expected are the attributes that were asked for and that any vendor can tell
-// of the lead, and whether one is sure to. Without fields everything was asked
-// for.
+// expected are the attributes that any vendor can tell.
 func (o *oracle) expected(email string, fields []string) map[string]bool {
 	domain, _ := o.Truth(email)["company.domain"].(string) // none where mail is free
 	all := map[string]bool{}
@@ -98,11 +102,66 @@ func wanted(path string, fields []string) bool {
 	return len(fields) == 0 || slices.ContainsFunc(fields, names)
 }
 
-// examine compares what somebody was told about a lead with what the vendors
-// know about it. The lead is lost when they could have told something and nothing
-// came; when something did, fields may be missing.
-func (o *oracle) examine(email string, fields []string, answer drive.Answer, e *judge.Examined) {
-	found, expected := told(answer.Response), o.expected(email, fields)
+// spelt tells whether some vendor spells an attribute in a way of its own, or
+// has no word for what is true of it.
+func spelt(path string, truth map[string]any) bool {
+	switch path {
+	case "person.region":
+		return true
+	case "person.email_status": // verifiers must say something
+		return truth[path] == "role" || truth[path] == "disposable"
+	}
+	return false
+}
+
+// compare finds what no vendor can have said: they know less than the truth,
+// never something else.
+func (o *oracle) compare(email string, told map[string]string) (compared, wrong bool) {
+	truth := o.Truth(email)
+	for path, value := range told {
+		if !spelt(path, truth) && text(truth[path]) != value {
+			return true, true
+		}
+	}
+	return true, false
+}
+
+// text writes a true value as enrich.Spec does the value of a response.
+func text(value any) string {
+	if list, ok := value.([]string); ok {
+		return strings.Join(list, ";")
+	}
+	return fmt.Sprint(value)
+}
+
+// filed is what the file with the leads says of them. Of what it leaves empty it
+// knows nothing.
+type filed struct{ *workload.Facts }
+
+func (f filed) expected(email string, fields []string) map[string]bool {
+	all := map[string]bool{}
+	for path := range f.Of(email) {
+		if wanted(path, fields) {
+			all[path] = true
+		}
+	}
+	return all
+}
+
+func (f filed) compare(email string, told map[string]string) (compared, wrong bool) {
+	for path, value := range f.Of(email) {
+		if got, came := told[path]; came {
+			compared, wrong = true, wrong || got != value
+		}
+	}
+	return compared, wrong
+}
+
+// examine compares what somebody was told about a lead with what is known about
+// it. The lead is lost when something could have been told and nothing came; when
+// something did, fields may be missing.
+func examine(known knowledge, email string, fields []string, answer drive.Answer, e *judge.Examined) {
+	found, expected := told(answer.Response), known.expected(email, fields)
 	if len(expected) > 0 {
 		e.Known++
 	}
@@ -121,27 +180,22 @@ func (o *oracle) examine(email string, fields []string, answer drive.Answer, e *
 			e.Missing++
 		}
 	}
-	e.Compared++
-	truth := o.Truth(email)
-	for path, value := range found {
-		if text, isText := value.(string); isText && !slices.Contains(spelt, path) && truth[path] != text {
-			e.Wrong++
-			return
-		}
+	compared, wrong := known.compare(email, found)
+	if compared {
+		e.Compared++
+	}
+	if wrong {
+		e.Wrong++
 	}
 }
 
 // told are the facts of a response by their names in the contract.
-func told(response *enrichv1.EnrichResponse) map[string]any {
-	facts := map[string]any{}
-	for _, part := range []struct {
-		name    string
-		message protoreflect.Message
-	}{{"person", response.GetPerson().ProtoReflect()}, {"company", response.GetCompany().ProtoReflect()}} {
-		part.message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-			facts[part.name+"."+string(field.Name())] = value.Interface()
-			return true
-		})
+func told(response *enrichv1.EnrichResponse) map[string]string {
+	facts := map[string]string{}
+	for _, spec := range enrich.Attributes() {
+		if value := spec.Text(response); value != "" {
+			facts[string(spec.Attribute)] = value
+		}
 	}
 	return facts
 }

@@ -3,6 +3,7 @@
 package workload
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,12 +26,13 @@ const companies = 97
 // mostRows is how many addresses of a file are read.
 const mostRows = 5_000_000
 
-// New returns the source of a workload. Sources of other names give other
-// people, of the same name the same in every run.
-func New(name string, w scenario.Workload) (Source, error) {
+// New returns the source of a workload, and what its file says about the people,
+// nil when it says nothing. Sources of other names give other people, of the same
+// name the same in every run.
+func New(name string, w scenario.Workload) (Source, *Facts, error) {
 	switch w.Kind {
 	case "same":
-		return func(int64) string { return Address(name, 0) }, nil
+		return func(int64) string { return Address(name, 0) }, nil, nil
 	case "zipf":
 		var mu sync.Mutex
 		chance := rand.NewZipf(rand.New(rand.NewPCG(1, uint64(w.People))), w.Skew, 1, uint64(w.People-1))
@@ -38,15 +40,15 @@ func New(name string, w scenario.Workload) (Source, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			return Address(name, int64(chance.Uint64()))
-		}, nil
+		}, nil, nil
 	case "csv":
-		addresses, err := readColumn(w.File, w.Column)
+		addresses, facts, err := readFile(w.File, w.Column)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return func(n int64) string { return addresses[n%int64(len(addresses))] }, nil
+		return func(n int64) string { return addresses[n%int64(len(addresses))] }, facts, nil
 	default:
-		return func(n int64) string { return Address(name, n) }, nil
+		return func(n int64) string { return Address(name, n) }, nil, nil
 	}
 }
 
@@ -55,41 +57,49 @@ func Address(name string, n int64) string {
 	return fmt.Sprintf("lead.number%d@%s%d.example", n, strings.ToLower(name), n%companies)
 }
 
-// readColumn reads addresses the way the service's own imports do: whatever the
+// readFile reads addresses the way the service's own imports do: whatever the
 // separator and the byte order mark are. Rows without one are passed over, as
-// are those that cannot be read.
-func readColumn(file, column string) ([]string, error) {
+// are those that cannot be read. Only a regular file is read: of others there may
+// be no end, or no second reading.
+func readFile(file, column string) (addresses []string, facts *Facts, err error) {
+	if info, err := os.Stat(file); err != nil {
+		return nil, nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s is no regular file", file)
+	}
 	opened, err := os.Open(filepath.Clean(file))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer opened.Close()
 	table, err := intake.NewTable(opened, column)
 	var unreadable *intake.UnreadableError
 	if errors.As(err, &unreadable) && unreadable.Code == "no_email_column" {
-		return nil, fmt.Errorf("%s: no column %q, but %s", file, column, columns(opened))
+		return nil, nil, fmt.Errorf("%s: no column %q, but %s; column says which one has the addresses", file, cmp.Or(column, "email"), columns(opened))
 	} else if unreadable != nil {
-		return nil, fmt.Errorf("%s: %s", file, unreadable.Message)
+		return nil, nil, fmt.Errorf("%s: %s", file, unreadable.Message)
 	} else if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var addresses []string
+	facts = newFacts(table.Header())
 	for len(addresses) < mostRows {
 		row, err := table.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
 		}
 		if row.Refused == "" {
-			addresses = append(addresses, strings.Clone(row.Email)) // without the rest of its line
+			address := strings.Clone(row.Email) // without the rest of its line
+			addresses = append(addresses, address)
+			facts.add(address, row.Cells)
 		}
 	}
 	if len(addresses) == 0 {
-		return nil, fmt.Errorf("%s: no row has an address", file)
+		return nil, nil, fmt.Errorf("%s: no row has an address", file)
 	}
-	return addresses, nil
+	return addresses, facts, nil
 }
 
 // longestHead is how much of a file's first line is shown, in bytes.

@@ -3,6 +3,7 @@ package workload_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/enrichd/enrichd/loadtest/scenario"
@@ -11,7 +12,7 @@ import (
 
 func source(t *testing.T, w scenario.Workload) workload.Source {
 	t.Helper()
-	made, err := workload.New("Import", w)
+	made, _, err := workload.New("Import", w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,15 +64,40 @@ func TestCSVReadsItsColumn(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                            "the file has no rows",
-		"Phone;Mail\n1;a@b.example\n": `no column "e-mail", but Phone;Mail`,
+		"Phone;Mail\n1;a@b.example\n": `no column "e-mail", but Phone;Mail; column says which one has the addresses`,
 		"E-Mail,Name\n ,Ada\n":        "no row has an address",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := workload.New("x", scenario.Workload{Kind: "csv", File: file, Column: "e-mail"})
+		_, _, err := workload.New("x", scenario.Workload{Kind: "csv", File: file, Column: "e-mail"})
 		if err == nil || err.Error() != file+": "+want {
 			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestTheColumnHasAUsualName unless one is given, as in the service's imports.
+func TestTheColumnHasAUsualName(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "leads.csv")
+	if err := os.WriteFile(file, []byte("Name;E-Mail\nAda;ada@acme.example\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if rows := source(t, scenario.Workload{Kind: "csv", File: file}); rows(0) != "ada@acme.example" {
+		t.Errorf("read %q", rows(0))
+	}
+}
+
+// TestWhatHasNoEndIsNotRead: a pipe that nobody writes to would hang, and a
+// device fill the memory.
+func TestWhatHasNoEndIsNotRead(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{pipe, "/dev/zero", t.TempDir()} {
+		if _, _, err := workload.New("x", scenario.Workload{Kind: "csv", File: file}); err == nil {
+			t.Errorf("%s was read", file)
 		}
 	}
 }
