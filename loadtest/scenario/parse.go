@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -43,8 +44,12 @@ func Parse(file string, r io.Reader) (*Scenario, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if err := yaml.UnmarshalWithOptions(text, s, yaml.Strict()); err != nil {
+	decoder := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
+	if err := decoder.Decode(s); err != nil && !errors.Is(err, io.EOF) { // nothing is a scenario with everything missing
 		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if err := decoder.Decode(&map[string]any{}); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: there is more than one document; a file has one scenario", file)
 	}
 	var raw map[string]any
 	if err := yaml.Unmarshal(text, &raw); err != nil {

@@ -110,6 +110,10 @@ func TestParseRefusesWhatCannotBeDone(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", change, err, want)
 		}
 	}
+	second := "{length: 5s, vendors: [{name: hunter}], traffic: [{name: a}]}\n---\nslo: [duplicates <= 0]\n"
+	if _, err := scenario.Parse("x.yaml", strings.NewReader(second)); err == nil || !strings.Contains(err.Error(), "more than one document") {
+		t.Errorf("a second document: %v", err)
+	}
 	twice := "{length: 5s, vendors: [{name: hunter}, {name: hunter}], traffic: [{name: a}]}"
 	if _, err := scenario.Parse("x.yaml", strings.NewReader(twice)); err == nil || !strings.Contains(err.Error(), "vendors[1]: name") {
 		t.Errorf("two vendors of one name: %v", err)
