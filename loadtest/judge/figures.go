@@ -160,8 +160,10 @@ func (e Evidence) ledgerFigures(f map[string]float64) {
 	if len(e.Ledgers) == 0 {
 		return
 	}
-	f["vendor_calls"], f["duplicates"], f["cost_micros"] = float64(calls), float64(duplicates), float64(cost)
-	f["after_spent"] = float64(spent)
+	f["vendor_calls"], f["cost_micros"] = float64(calls), float64(cost)
+	if calls > 0 { // who never calls proves nothing by it, nor do ledgers of vendors that somebody else asks
+		f["duplicates"], f["after_spent"] = float64(duplicates), float64(spent)
+	}
 	setShare(f, "refused_per_10k", 10_000, refused, calls)
 	setShare(f, "too_many_per_10k", 10_000, tooMany, calls)
 	if cut > 0 {

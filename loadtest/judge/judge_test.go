@@ -194,7 +194,7 @@ func TestNothingHasNoShare(t *testing.T) {
 		Ledgers: []judge.Ledger{{Name: "acme"}},
 	}
 	for _, figure := range []string{
-		"calls_per_lead", "refused_per_10k", "late_refused_per_10k", "too_many_per_10k", "retry_depth", "retry_spread", "hit_ratio", "failed_share",
+		"calls_per_lead", "duplicates", "after_spent", "refused_per_10k", "late_refused_per_10k", "too_many_per_10k", "retry_depth", "retry_spread", "hit_ratio", "failed_share",
 		"failed_share.sales", "found_share", "lost_share", "missing_share", "wrong_answers", "wait.sales.p50", "wait.sales.max",
 	} {
 		r := judge.Judge(&scenario.Scenario{SLO: []string{figure + " <= 1000"}}, idle)
