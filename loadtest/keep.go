@@ -12,8 +12,11 @@ import (
 	"github.com/enrichd/enrichd/loadtest/report"
 )
 
-// writable makes the folder for reports, and finds out before a run of an hour
-// when nothing can be written there.
+// room is what a report takes at most, about, in bytes.
+const room = 1 << 20
+
+// writable makes a folder that will be written to, and finds out before a run of
+// an hour when nothing can be written there, or the disk is full.
 func writable(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -22,7 +25,8 @@ func writable(folder string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	_, err = probe.Write(make([]byte, room))
+	return errors.Join(err, probe.Close(), os.Remove(probe.Name()))
 }
 
 // keep writes a report as JSON and as a page, and returns the page's path.

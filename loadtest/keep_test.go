@@ -42,9 +42,13 @@ func TestWhereNothingCanBeKeptNothingRuns(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := (&runCommand{Out: filepath.Join(file, "reports"), Binary: file}).Run(t.Context())
-	if err == nil || err.Error() != "mkdir "+file+": not a directory" {
-		t.Errorf("error %v", err)
+	for _, run := range []runCommand{
+		{Out: filepath.Join(file, "reports"), Binary: file},
+		{Out: t.TempDir(), Markdown: filepath.Join(file, "RESULTS.md"), Binary: file},
+	} {
+		if err := run.Run(t.Context()); err == nil || err.Error() != "mkdir "+file+": not a directory" {
+			t.Errorf("error %v", err)
+		}
 	}
 }
 

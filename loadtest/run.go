@@ -47,6 +47,9 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return err
 	}
 	if c.Markdown != "" {
+		if err := writable(filepath.Dir(c.Markdown)); err != nil {
+			return err
+		}
 		if _, err := results.Read(c.Markdown); err != nil {
 			return err
 		}
