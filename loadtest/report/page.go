@@ -189,8 +189,12 @@ func latencyDrawing(r *judge.Report, t judge.Traffic) drawing {
 		{"p95", "two", false, at(func(p drive.Point) float64 { return p.P95 })},
 		{"p50", "one", false, at(func(p drive.Point) float64 { return p.P50 })},
 	}
+	note := fmt.Sprintf("from the intended start; half within %s, 95 %% within %s, 99 %% within %s", seconds(t.Tally.P50), seconds(t.Tally.P95), seconds(t.Tally.P99))
+	if t.Tally.Answered == 0 {
+		note = "nothing was answered"
+	}
 	return drawing{Title: "Time to an answer: " + t.Name + " (" + t.Lane + " lane, " + t.Via + ")",
-		Note:   fmt.Sprintf("from the intended start; half within %s, 95 %% within %s, 99 %% within %s", wait(t, t.Tally.P50), wait(t, t.Tally.P95), wait(t, t.Tally.P99)),
+		Note:   note,
 		Legend: []key{{"one", "half"}, {"two", "95 %"}, {"three", "99 %"}},
 		SVG:    template.HTML(c.svg())}
 }
