@@ -179,7 +179,8 @@ func TestABacklogIsNoFailure(t *testing.T) {
 				<-places
 				return drive.Answer{Code: "OK"}
 			})
-			if f["failed_share"] > 0.01 || f["answered"] < 580 || f["unfinished"] < 90 {
+			// At the last moment ten may be answered, and the forgotten one has failed.
+			if f["failed_share"] > 0.01 || f["answered"] < 580 || f["unfinished"] < 89 {
 				t.Errorf("%v failed, %v answered, %v unfinished", f["failed_share"], f["answered"], f["unfinished"])
 			}
 			if got := f["overtaken.clicks"]; got > 10 && !forgets || got < 450 && forgets {
