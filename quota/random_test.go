@@ -14,11 +14,16 @@ import (
 
 // randomLimits are one to three limits that do not contradict each other, and
 // the vendor's rules for them.
-func randomLimits(random *rand.Rand) (limits []enrich.Limit, rules []strict) {
+// Scarce ones allow a few calls only.
+func randomLimits(random *rand.Rand, scarce bool) (limits []enrich.Limit, rules []strict) {
 	windows := []time.Duration{time.Second, 10 * time.Second, time.Minute}
+	least, spread := int64(5), int64(60)
+	if scarce {
+		least, spread = 1, 4
+	}
 	amount := int64(0)
 	for i, window := range windows {
-		amount = amount*3 + 5 + random.Int64N(60)
+		amount = amount*3 + least + random.Int64N(spread)
 		switch random.IntN(5) {
 		case 0:
 			limits = append(limits, enrich.Limit{Name: fmt.Sprint("fixed", i), Shape: enrich.FixedWindow, Amount: amount, Window: window})
@@ -41,6 +46,7 @@ func randomLimits(random *rand.Rand) (limits []enrich.Limit, rules []strict) {
 
 // TestWhateverTheLimits: under any limits, with callers of all lanes who come in
 // clumps, leave early and return permits, a strict vendor has nothing to refuse.
+// Every other time the limits are scarce, and nobody has patience.
 func TestWhateverTheLimits(t *testing.T) {
 	seeds := uint64(12)
 	if raceEnabled {
@@ -50,7 +56,11 @@ func TestWhateverTheLimits(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			conform(t, func(t *testing.T, start func(...enrich.Limit) []*quota.Keeper) {
 				random := rand.New(rand.NewPCG(seed, 7))
-				limits, rules := randomLimits(random)
+				scarce, longest := seed%2 == 1, time.Minute
+				if scarce {
+					longest = 4 * time.Second
+				}
+				limits, rules := randomLimits(random, scarce)
 				time.Sleep(time.Duration(random.Int64N(int64(time.Minute))))
 				ks := start(limits...)
 				v := newVendor(rules...)
@@ -60,7 +70,7 @@ func TestWhateverTheLimits(t *testing.T) {
 					for range 1 + random.IntN(60) {
 						ask := acme(lanes[random.IntN(3)], fmt.Sprint("account", random.IntN(4)))
 						ask.Weight = random.IntN(3)
-						k, patience, unsent := ks[random.IntN(len(ks))], time.Duration(random.Int64N(int64(time.Minute))), random.IntN(10) == 0
+						k, patience, unsent := ks[random.IntN(len(ks))], time.Duration(random.Int64N(int64(longest))), random.IntN(10) == 0
 						all.Go(func() {
 							ctx, cancel := context.WithTimeout(context.Background(), patience)
 							defer cancel()

@@ -82,11 +82,13 @@ function shapes.token_bucket.spend(w, t, u, n, gap, o)
 end
 
 -- In a bucket that was full since, tokens of calls that were not sent have run
--- over.
+-- over. Before a call that is still booked there can be no more than the burst:
+-- what does not fit runs over until then.
 function shapes.token_bucket.back(w, at, u, n)
-  local back = n * u
+  local back, most = n * u, w.burst
   if at <= w.full then back = math.max(0, back - math.max(0, now - at) * w.pace) end
-  w.tokens = math.min(w.burst, w.tokens + back)
+  if at < w.last and w.last > now then most = most - u end
+  w.tokens = math.max(w.tokens, math.min(most, w.tokens + back))
 end
 
 -- What was spent before the bucket could fill up has come back since.

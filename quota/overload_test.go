@@ -2,6 +2,7 @@ package quota_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -117,4 +118,22 @@ func TestForecastKnowsHowAccountsAreSpread(t *testing.T) {
 		atLeast(t, "told, of what was waited", told.Seconds()/waited.Seconds(), .85)
 		atMost(t, "told, of what was waited", told.Seconds()/waited.Seconds(), 1.15)
 	})
+}
+
+// TestWhatRanOverDoesNotComeBack: calls that were booked for callers who have left go
+// back, but not the tokens that a small bucket had no room for meanwhile.
+func TestWhatRanOverDoesNotComeBack(t *testing.T) {
+	for _, perMinute := range []int64{20, 60, 120} {
+		for _, burst := range []int64{1, 2, 3, 4, 6} {
+			t.Run(fmt.Sprint(perMinute, " a minute, burst ", burst), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					limit := enrich.Limit{Name: "small", Shape: enrich.TokenBucket, Amount: perMinute, Window: time.Minute, Burst: burst}
+					o := overload(t, newVendor(newStrictBucket(float64(perMinute)/60, float64(burst))), limit, 3, 2*time.Second)
+					if o.vendor.refused > 0 {
+						t.Errorf("%d of %d calls were refused", o.vendor.refused, o.vendor.calls)
+					}
+				})
+			})
+		}
+	}
 }
