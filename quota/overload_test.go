@@ -22,8 +22,8 @@ type overloaded struct {
 
 // overload lets so many callers a second come for five minutes, each with so much
 // patience.
-func overload(t *testing.T, v *vendor, limit enrich.Limit, perSecond float64, patience time.Duration) (o overloaded) {
-	f := newFleet(t, 3, limit)
+func overload(t *testing.T, v *vendor, perSecond float64, patience time.Duration, limits ...enrich.Limit) (o overloaded) {
+	f := newFleet(t, 3, limits...)
 	random := rand.New(rand.NewPCG(8, 9))
 	o.vendor = v
 	var mu sync.Mutex
@@ -75,7 +75,7 @@ func TestNobodyWaitsInVain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o := overload(t, newVendor(c.rule), c.limit, c.perSecond, c.patience)
+				o := overload(t, newVendor(c.rule), c.perSecond, c.patience, c.limit)
 				atLeast(t, "served, of what the account has", float64(o.served)/float64(c.calls), .97)
 				atMost(t, "waited in vain, of those who came", float64(o.inVain)/float64(o.came), c.inVain)
 			})
@@ -128,7 +128,7 @@ func TestWhatRanOverDoesNotComeBack(t *testing.T) {
 			t.Run(fmt.Sprint(perMinute, " a minute, burst ", burst), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					limit := enrich.Limit{Name: "small", Shape: enrich.TokenBucket, Amount: perMinute, Window: time.Minute, Burst: burst}
-					o := overload(t, newVendor(newStrictBucket(float64(perMinute)/60, float64(burst))), limit, 3, 2*time.Second)
+					o := overload(t, newVendor(newStrictBucket(float64(perMinute)/60, float64(burst))), 3, 2*time.Second, limit)
 					if o.vendor.refused > 0 {
 						t.Errorf("%d of %d calls were refused", o.vendor.refused, o.vendor.calls)
 					}
@@ -136,4 +136,59 @@ func TestWhatRanOverDoesNotComeBack(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestOneLimitSpreadsWhatAnotherAllows: in a small bucket nothing gathers between calls
+// that another limit keeps further apart than the bucket fills.
+func TestOneLimitSpreadsWhatAnotherAllows(t *testing.T) {
+	for _, slow := range []int64{12, 14, 16, 18, 24} {
+		t.Run(fmt.Sprint(slow), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 3,
+					enrich.Limit{Name: "small", Shape: enrich.TokenBucket, Amount: 4, Window: time.Second, Burst: 1},
+					enrich.Limit{Name: "slow", Shape: enrich.TokenBucket, Amount: slow, Window: 10 * time.Second, Burst: 5})
+				v := newVendor(newStrictBucket(4, 1), newStrictBucket(float64(slow)/10, 5))
+				var all sync.WaitGroup
+				for n := range 60 {
+					all.Go(func() {
+						permit := mustAcquire(t, f.keepers[n%3], acme(enrich.Bulk, "a"))
+						v.call()
+						permit.Settle(enrich.KnownCharge(0), nil)
+					})
+				}
+				all.Wait()
+				if v.refused > 0 {
+					t.Errorf("%d of %d calls were refused", v.refused, v.calls)
+				}
+			})
+		})
+	}
+}
+
+// TestACallAtTheEdgeNeedsRoomOnBothSides: the vendor may count a call at the end of a
+// window in the next one, which others have booked.
+func TestACallAtTheEdgeNeedsRoomOnBothSides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now() // a window's
+		f := newFleet(t, 4, enrich.Limit{Name: "rate", Shape: enrich.FixedWindow, Amount: 3, Window: time.Second})
+		time.Sleep(880 * time.Millisecond)
+		var sent []*quota.Permit
+		for range 3 {
+			sent = append(sent, mustAcquire(t, f.keepers[0], acme(enrich.Interactive, "a")))
+		}
+		var all sync.WaitGroup
+		for _, k := range f.keepers[1:] {
+			all.Go(func() {
+				mustAcquire(t, k, acme(enrich.Interactive, "a")).Settle(enrich.KnownCharge(0), nil)
+			})
+		}
+		time.Sleep(80 * time.Millisecond)
+		sent[0].Return()
+		sent[1].Return()
+		mustAcquire(t, f.keepers[0], acme(enrich.Interactive, "a")).Settle(enrich.KnownCharge(0), nil)
+		if at := time.Since(began); at < 2*time.Second {
+			t.Errorf("went at %s, where the next window was booked", at)
+		}
+		all.Wait()
+	})
 }

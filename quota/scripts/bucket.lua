@@ -78,7 +78,10 @@ function shapes.token_bucket.spend(w, t, u, n, gap, o)
   if t > w.last then advance(w, t) end
   w.tokens = w.tokens - n * u
   local finish = t + (n - 1) * gap
-  if finish > w.last then advance(w, finish) end
+  if finish > w.last then
+    advance(w, finish)
+    w.tokens = math.min(w.tokens, w.burst - u) -- where another limit spreads calls, it runs over between them
+  end
 end
 
 -- In a bucket that was full since, tokens of calls that were not sent have run

@@ -61,6 +61,14 @@ local function gap_at(w, v, t, u, o)
   return math.max(0, math.ceil((horizon - t) * u / left)), v.amount
 end
 
+-- Near the end of a window a call needs room in the next one, too, which others
+-- may have booked. Of the one after the next nothing is known.
+local function edge(w, t, u)
+  if t >= w.after_stop - w.margin then return w.after_stop + w.margin end
+  if t >= w.stop - w.margin and t < w.stop and w.after + u > w.amount then return w.after_stop + w.margin end
+  return t
+end
+
 function shapes.fixed.when(w, t, u, o)
   t = math.max(t, w.closed)
   local v = view(w, t)
@@ -71,6 +79,7 @@ function shapes.fixed.when(w, t, u, o)
     if v.used + u > v.amount then return w.after_stop + w.margin end
   end
   if t < v.start + v.margin and v.before + u > v.amount then t = v.start + v.margin end
+  t = edge(w, t, u)
   if o.urgent then return t end
   local kept, full = keep_at(v, t, o)
   local rest = v.amount - v.used - u
