@@ -9,7 +9,7 @@ RELEASE_GO ?= go1.26.11
 # By what the compiler knows the hot paths: make profile writes it.
 PROFILE := cmd/enrichd/release.pgo
 
-.PHONY: help demo build release profile test fuzz audit bench loadtest crashrun importrun waitrun lint setup generate fields check-generated
+.PHONY: help demo build release profile test fuzz audit bench loadtest quotarun crashrun importrun waitrun lint setup generate fields check-generated
 
 help: ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ bench: setup ## Measure cost beside floors: BENCH="--rows C1 --rounds 3 --length
 
 loadtest: setup ## Run load tests against a real fleet: LOADTEST="run steady brownout".
 	go run ./loadtest $(LOADTEST)
+
+quotarun: setup ## Play random limits and callers in simulated time, and count what strict vendors refuse.
+	ENRICHD_QUOTA_SEEDS=200 go test -count=1 -timeout 60m -run TestWhateverTheLimits ./quota
 
 crashrun: setup ## Kill durable work 50 times on SQLite and on PostgreSQL, and count what is lost or paid twice.
 	ENRICHD_CRASH_KILLS=50 ENRICHD_CRASH_ON=both go test -count=1 -v -timeout 30m -run TestCrash ./jobs

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -52,6 +54,13 @@ func TestWhateverTheLimits(t *testing.T) {
 	if raceEnabled {
 		seeds = 3
 	}
+	if text := os.Getenv("ENRICHD_QUOTA_SEEDS"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seeds = n
+	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			conform(t, func(t *testing.T, start func(...enrich.Limit) []*quota.Keeper) {
@@ -85,7 +94,7 @@ func TestWhateverTheLimits(t *testing.T) {
 							}
 						})
 					}
-					time.Sleep(time.Duration(random.ExpFloat64() * float64(5*time.Second)))
+					time.Sleep(time.Duration(random.ExpFloat64() * float64(time.Duration(1+seed%5)*time.Second)))
 				}
 				all.Wait()
 				if v.refused > 0 || v.accepted == 0 {
