@@ -39,31 +39,18 @@ type lane struct {
 	clock    float64
 	accounts map[string]*account
 	waiting  int
-	parts    float64 // of the accounts that wait, together
+	weights  float64 // of the accounts that wait
 	run      int     // served in a row while slower lanes waited
 }
 
 // account is one account's turn in a lane.
 type account struct {
 	name    string
-	lane    *lane
 	weight  float64
 	spread  float64 // at how many replicas it waits
 	turn    float64
 	flows   int
 	waiting int
-}
-
-// part is the account's part of this replica's calls beside other accounts'.
-func (a *account) part() float64 { return a.weight / a.spread }
-
-// spreadTo notes at how many replicas the account waits.
-func (a *account) spreadTo(replicas int64) {
-	before := a.part()
-	a.spread = float64(max(replicas, 1))
-	if a.flows > 0 {
-		a.lane.parts += a.part() - before
-	}
 }
 
 // hash names the account to other replicas.
@@ -84,12 +71,12 @@ const maxWeight = 1000
 func (l *lane) account(name string, weight int) *account {
 	a := l.accounts[name]
 	if a == nil {
-		a = &account{name: name, lane: l, turn: l.clock, spread: 1}
+		a = &account{name: name, turn: l.clock, spread: 1}
 		l.accounts[name] = a
 	}
 	if a.flows == 0 {
 		a.weight = float64(min(max(weight, 1), maxWeight))
-		l.parts += a.part()
+		l.weights += a.weight
 	}
 	return a
 }
@@ -100,7 +87,7 @@ func (l *lane) release(a *account) {
 	if a.flows > 0 {
 		return
 	}
-	l.parts -= a.part()
+	l.weights -= a.weight
 	if a.turn <= l.clock {
 		delete(l.accounts, a.name)
 	}
@@ -136,17 +123,17 @@ func (l *lane) sweep() {
 func (l *lane) serve(f *flow) {
 	start := max(f.turn, l.clock)
 	l.clock = start
-	f.account.turn = max(f.account.turn, start) + 1/f.account.part()
+	f.account.turn = max(f.account.turn, start) + f.account.spread/f.account.weight
 }
 
 // ahead is how many of the lane's waiters are likely served before one of the
 // account that comes now and has so many of its own behind it.
 func (l *lane) ahead(name string, weight, behind int) int64 {
-	own, part := 0, float64(min(max(weight, 1), maxWeight))
-	total := l.parts + part
+	own, share := 0, float64(min(max(weight, 1), maxWeight))
+	total := l.weights + share
 	if a := l.accounts[name]; a != nil && a.flows > 0 {
-		own, part, total = a.waiting-behind, a.part(), l.parts
+		own, share, total = a.waiting-behind, a.weight, l.weights
 	}
-	turns := float64(own+1)*total/part - 1
+	turns := float64(own+1)*total/share - 1
 	return min(int64(l.waiting), int64(turns))
 }

@@ -43,7 +43,7 @@ func (s *shared) learn(began, now time.Time, o order, c *class, r reply, err err
 	}
 	for i, a := range o.accounts {
 		if i < len(r.spreads) {
-			a.spreadTo(r.spreads[i])
+			a.spread = float64(max(r.spreads[i], 1))
 		}
 	}
 	if c != nil {
@@ -90,9 +90,6 @@ func (s *shared) learnBooked(now time.Time, o order, c *class, r reply) {
 			l.till = s.pool.local(r.till)
 		}
 		s.hold(c, l)
-		if !o.Urgent {
-			b.gap, b.paceTill = l.gap, later(b.roomTill, l.last().Add(bookAhead))
-		}
 	case full:
 		s.observer.Leased(s.provider, full)
 		again := start.Add(-s.config.Redis.Lease / 2)
@@ -106,7 +103,6 @@ func (s *shared) learnBooked(now time.Time, o order, c *class, r reply) {
 			b.urgent = again
 		} else {
 			b.full, b.ask = start, again
-			b.gap, b.paceTill = 0, again
 		}
 	}
 }

@@ -51,21 +51,6 @@ type booked struct {
 	// of interest for a short time only.
 	room     int64
 	roomTill time.Time
-	// gap is how far apart the calls of all replicas together can begin, 0: at
-	// once. It is believed until paceTill, by when more has been asked for.
-	gap      time.Duration
-	paceTill time.Time
-}
-
-// due is when the n-th of the held calls is due.
-func (b *booked) due(n int64) time.Time {
-	for _, l := range b.leases {
-		if n <= l.n {
-			return l.start.Add(l.gap * time.Duration(n-1))
-		}
-		n -= l.n
-	}
-	return never
 }
 
 // held is how many calls are booked.

@@ -92,7 +92,7 @@ func (s *shared) begin() {}
 func (s *shared) units(c *class) []int64 {
 	if c.age != s.age {
 		c.age, c.units, c.timed = s.age, make([]int64, len(s.rules)), false
-		c.booked.full, c.booked.ask, c.booked.paceTill = time.Time{}, time.Time{}, time.Time{}
+		c.booked.full, c.booked.ask = time.Time{}, time.Time{}
 		for i, r := range s.rules {
 			c.units[i] = r.units(c.operation, c.entities)
 			c.timed = c.timed || c.units[i] > 0 && r.Shape != enrich.Concurrency
@@ -219,45 +219,17 @@ func (s *shared) estimate(now time.Time, c *class, calls int64, d demand) time.T
 	if !c.timed {
 		return latest
 	}
-	b := &c.booked
-	mayAsk := d.urgent && !now.Before(b.urgent)
-	beyond := calls - b.held()
-	if b.full.After(latest) && now.Before(b.ask) && !mayAsk {
-		latest = b.full
-		beyond-- // it goes then
+	if c.booked.full.After(latest) && now.Before(c.booked.ask) {
+		latest = c.booked.full
 	}
-	latest = later(latest, s.away.idle(now))
-	each, free := 1/s.perSecond(c), b.room
-	if b.gap > 0 {
-		each, free = b.gap.Seconds(), 0
+	if idle := s.away.idle(now); idle.After(latest) {
+		latest = idle
 	}
-	each /= s.pool.share // other replicas' calls come between
-	switch {
-	case mayAsk && calls == 1, each > briskly && calls <= keeping:
-		return latest
-	case calls <= b.held():
-		return later(latest, b.due(calls))
-	case beyond > free && now.Before(b.paceTill):
-		wait := min(float64(beyond-free)*each, maxWindow.Seconds())
-		return later(latest, b.last()).Add(time.Duration(wait * float64(time.Second)))
+	if beyond := calls - c.booked.held() - c.booked.room; beyond > 0 && now.Before(c.booked.roomTill) {
+		seconds := float64(beyond-1) / (s.perSecond(c) * s.pool.share)
+		latest = latest.Add(time.Duration(min(seconds, maxWindow.Seconds()) * float64(time.Second)))
 	}
 	return latest
-}
-
-const (
-	// keeping is how many are let into the line of a replica whose calls are more
-	// than briskly seconds apart, however long that takes: what was booked goes
-	// back when nobody waits, and nobody would wait if all were told the truth.
-	keeping = 3
-	briskly = 1
-)
-
-// later is the later of two moments.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // perSecond is how many calls of the class all limits allow in the long run.
