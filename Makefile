@@ -42,8 +42,8 @@ bench: setup ## Measure cost beside floors: BENCH="--rows C1 --rounds 3 --length
 loadtest: setup ## Run load tests against a real fleet: LOADTEST="run steady brownout".
 	go run ./loadtest $(LOADTEST)
 
-quotarun: setup ## Play random limits and callers in simulated time, and count what strict vendors refuse.
-	ENRICHD_QUOTA_SEEDS=200 go test -count=1 -timeout 60m -run TestWhateverTheLimits ./quota
+quotarun: ## Play random limits and callers in simulated time, and count what strict vendors refuse.
+	ENRICHD_QUOTA_SEEDS=200 go test -count=1 -timeout 60m -run 'TestWhatever|TestWhoever' ./quota
 
 crashrun: setup ## Kill durable work 50 times on SQLite and on PostgreSQL, and count what is lost or paid twice.
 	ENRICHD_CRASH_KILLS=50 ENRICHD_CRASH_ON=both go test -count=1 -v -timeout 30m -run TestCrash ./jobs

@@ -22,6 +22,8 @@ type bucket struct {
 	tokens *rate.Limiter
 	hold   int64 // tokens that cover the spread of the way
 	credit int64 // given back
+	guard  time.Duration
+	full   time.Time // since when it is full, or when it will be
 }
 
 func newBucket(r rule, guard time.Duration) *bucket {
@@ -29,6 +31,7 @@ func newBucket(r rule, guard time.Duration) *bucket {
 		rule:   r,
 		tokens: rate.NewLimiter(bucketRate(r, guard), int(r.Burst)),
 		hold:   bucketHold(r, guard),
+		guard:  guard,
 	}
 }
 
@@ -59,7 +62,23 @@ func (b *bucket) ready(now time.Time, n int64, d demand) (time.Time, bool) {
 	b.spill(now)
 	keep := int64(d.keep(now, b.rule.Burst, b.rule.Window))
 	need := float64(min(n+b.hold+keep, max(b.rule.Burst, n)))
-	return b.when(now, need), true
+	at := b.when(now, need)
+	if rest := b.rest(n); rest > 0 {
+		if rested := b.full.Add(rest); rested.After(at) {
+			at = rested
+		}
+	}
+	return at, true
+}
+
+// rest is how long the bucket must have been full before a call that is too large
+// to leave the held tokens in it: so long may those before it be late. Calls of one
+// unit are kept apart by the rate.
+func (b *bucket) rest(n int64) time.Duration {
+	if n == 1 || n+b.hold <= b.rule.Burst {
+		return 0
+	}
+	return max(0, b.guard-time.Duration(float64(b.rule.Burst-n)/b.rule.perSecond()*float64(time.Second)))
 }
 
 // spill lets credit run over where the bucket is full with it.
@@ -84,7 +103,11 @@ func (b *bucket) take(now time.Time, n int64, _ demand) {
 	given := min(b.credit, n)
 	b.credit -= given
 	b.tokens.AllowN(now, int(n-given))
+	b.fills(now)
 }
+
+// fills notes when the bucket will be full, after it got emptier.
+func (b *bucket) fills(now time.Time) { b.full = b.when(now, float64(b.rule.Burst)) }
 
 // late does nothing: calls that come together find the tokens that are held.
 func (b *bucket) late(_, _, _ time.Time, _ int64) {}
@@ -111,14 +134,16 @@ func (b *bucket) lower(now time.Time, state enrich.LimitState) {
 		burnt := min(b.credit, surplus)
 		b.credit -= burnt
 		b.tokens.AllowN(now, int(surplus-burnt))
+		b.fills(now)
 	}
 }
 
 func (b *bucket) apply(now time.Time, r rule, guard time.Duration) {
 	b.tokens.SetLimitAt(now, bucketRate(r, guard))
 	b.tokens.SetBurstAt(now, int(r.Burst))
-	b.rule, b.hold = r, bucketHold(r, guard)
+	b.rule, b.hold, b.guard = r, bucketHold(r, guard), guard
 	b.spill(now)
+	b.fills(now)
 }
 
 func (b *bucket) level(now time.Time) Level {
@@ -142,10 +167,12 @@ func (b *bucket) restore(now time.Time, s storedWindow) {
 	tokens := s.Tokens + max(0, now.Sub(s.At).Seconds())*float64(b.tokens.Limit())
 	if lacking := b.rule.Burst - int64(tokens); lacking > 0 {
 		b.tokens.AllowN(now, int(min(lacking, b.rule.Burst)))
+		b.fills(now)
 	}
 }
 
 func (b *bucket) exhaust(now time.Time) {
 	b.credit = 0
 	b.tokens.AllowN(now, int(b.tokens.TokensAt(now)))
+	b.fills(now)
 }

@@ -46,22 +46,26 @@ func randomLimits(random *rand.Rand, scarce bool) (limits []enrich.Limit, rules 
 	return limits, rules
 }
 
-// TestWhateverTheLimits: under any limits, with callers of all lanes who come in
-// clumps, leave early and return permits, a strict vendor has nothing to refuse.
-// Every other time the limits are scarce, and nobody has patience.
-func TestWhateverTheLimits(t *testing.T) {
-	seeds := uint64(12)
-	if raceEnabled {
-		seeds = 3
-	}
+// seeds is how many games of chance are played.
+func seeds(t *testing.T) uint64 {
 	if text := os.Getenv("ENRICHD_QUOTA_SEEDS"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 32)
 		if err != nil {
 			t.Fatal(err)
 		}
-		seeds = n
+		return n
 	}
-	for seed := range seeds {
+	if raceEnabled {
+		return 3
+	}
+	return 12
+}
+
+// TestWhateverTheLimits: under any limits, with callers of all lanes who come in
+// clumps, leave early and return permits, a strict vendor has nothing to refuse.
+// Every other time the limits are scarce, and nobody has patience.
+func TestWhateverTheLimits(t *testing.T) {
+	for seed := range seeds(t) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			conform(t, func(t *testing.T, start func(...enrich.Limit) []*quota.Keeper) {
 				random := rand.New(rand.NewPCG(seed, 7))
