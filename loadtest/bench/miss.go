@@ -19,8 +19,17 @@ import (
 
 // miss is row C7: leads that nobody has asked for, each one call to a vendor,
 // with both tiers and the quota in Redis.
-func miss(ctx context.Context, b *bench) (result, error) {
-	return b.missing(ctx, &measured{}, workers, func(connection *grpc.ClientConn, first int64) func(context.Context, int64) error {
+func miss(ctx context.Context, b *bench) (result, error) { return b.missingAlone(ctx, workers) }
+
+// manyMisses is row C7m: as many of them at once as a service has that is busy with
+// misses, because vendors take a while.
+func manyMisses(ctx context.Context, b *bench) (result, error) {
+	return b.missingAlone(ctx, 4*batchWidth)
+}
+
+// missingAlone measures leads that are asked for one by one, so many at once.
+func (b *bench) missingAlone(ctx context.Context, atOnce int) (result, error) {
+	return b.missing(ctx, &measured{callers: atOnce}, atOnce, func(connection *grpc.ClientConn, first int64) func(context.Context, int64) error {
 		return func(ctx context.Context, n int64) error {
 			return enrich(ctx, connection, fresh(first+n))
 		}
