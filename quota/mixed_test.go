@@ -131,7 +131,10 @@ func mixed(t *testing.T, random *rand.Rand, limits []enrich.Limit, rest time.Dur
 				}
 				time.Sleep(v.way())
 				a := arrival{at: time.Now(), operation: ask.Operation, entities: int64(ask.Entities)}
-				time.Sleep(v.service())
+				v.mu.Lock()
+				service := v.service()
+				v.mu.Unlock()
+				time.Sleep(service)
 				a.ended = time.Now()
 				time.Sleep(v.way())
 				permit.Settle(enrich.KnownCharge(0), nil)
